@@ -20,12 +20,12 @@ pub(crate) struct Arguments {
 
 /// The command line of a program with these steppers. Its help lists the methods, linear solvers and formats of the engine.
 pub(crate) fn command(steppers: &Registry) -> clap::Command {
-    let linear = LinearKind::ALL.map(LinearKind::word).join(", ");
+    let linear = LinearKind::ALL.map(LinearKind::name).join(", ");
     let solver = format!(
         "The solver: a method ({}), a linear solver ({linear}), or both: lbfgs+jacobi",
-        steppers.method_words().join(", ")
+        steppers.method_names().join(", ")
     );
-    let formats = format!("{}, separated by commas", ExportFormat::ALL.map(ExportFormat::word).join(", "));
+    let formats = format!("{}, separated by commas", ExportFormat::ALL.map(ExportFormat::name).join(", "));
     let list = |command: clap::Command, argument: &'static str, help: String| {
         command.mut_arg(argument, |argument| argument.help(help))
     };

@@ -13,7 +13,7 @@ use supple::mesh::format::{self, Mesh};
 use supple::output::FrameCache;
 use supple::scene::{MeshFile, Method, Scene};
 use supple::simulation::{DryRun, Simulation, scene_of_run_with};
-use supple::solvers::octree::{self, SelfCollisions};
+use supple::solvers::octree::{self, SelfCollisionModel};
 
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -52,7 +52,8 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         tell_frame(index, &crossings, inside, &surfaces, common);
     }
     let pushed_back = scene_state.solver.method == Method::OCTREE
-        && scene_state.solver.options.get::<octree::Options>().self_collision == SelfCollisions::Intersection;
+        && scene_state.solver.options.get::<octree::OctreeOptions>().self_collision
+            == SelfCollisionModel::Intersection;
     let fine = if pushed_back { stays.longest <= FRAMES_INSIDE } else { bad == 0 };
     let triangles = surfaces.triangles.len();
     if common.json {

@@ -85,7 +85,7 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
 fn solvers(options: &Compare, common: &Common) -> Result<Vec<(String, Solver)>, Failure> {
     let names: Vec<String> = match options.solvers.is_empty() {
         true => {
-            LinearKind::ALL.map(LinearKind::word).iter().chain(&OTHER_METHODS).map(|&n| n.into()).collect()
+            LinearKind::ALL.map(LinearKind::name).iter().chain(&OTHER_METHODS).map(|&n| n.into()).collect()
         }
         false => options.solvers.clone(),
     };

@@ -52,7 +52,7 @@ pub(crate) fn export_frames(
         }
     }
     if formats.contains(&ExportFormat::Obj) {
-        note_material_files(cache, &folder.join(ExportFormat::Obj.word()))?;
+        note_material_files(cache, &folder.join(ExportFormat::Obj.name()))?;
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn export_failure(error: supple::Error, formats: &[ExportFormat], folder: &Path)
     if !matches!(error, supple::Error::Stopped { .. }) {
         return Failure::of(error);
     }
-    let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
+    let words: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     Failure::of(error).with_advice(format!(
         "the export to {} in {} is incomplete, but every file in it is valid",
         words.join(","),

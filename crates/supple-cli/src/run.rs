@@ -211,7 +211,7 @@ fn advise(failure: Failure, run: &DiskRun, folder: &Path, resume: &str) -> Failu
 
 /// All frames exist: only the export has to be repeated.
 fn advise_export(failure: Failure, formats: &[ExportFormat], folder: &Path) -> Failure {
-    let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
+    let words: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     let (folder, words) = (folder.display(), words.join(","));
     failure.with_advice(format!(
         "all frames are complete; export them with: supple export {folder} --format {words}"

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum LinearError {
     /// No solver has this name.
-    #[error("no linear solver is called `{name}`; there are {}", crate::LinearKind::ALL.map(crate::LinearKind::word).join(", "))]
+    #[error("no linear solver is called `{name}`; there are {}", crate::LinearKind::ALL.map(crate::LinearKind::name).join(", "))]
     UnknownSolver {
         /// The name that was asked for.
         name: String,

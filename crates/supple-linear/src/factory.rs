@@ -46,7 +46,7 @@ pub fn preconditioner(
         Made::Preconditioner(inverse) => Ok(inverse),
         Made::Solver(_) => Err(LinearError::InvalidOption(format!(
             "`{}` is a solver, not a preconditioner; choose another `linear`, or `newton`",
-            linear.kind.word()
+            linear.kind.name()
         ))),
     }
 }
@@ -92,7 +92,7 @@ fn needs_no_positions(linear: &LinearOptions) -> Result<(), LinearError> {
     match said.into_iter().find(|(.., said)| *said) {
         Some((option, meaning, _)) => Err(LinearError::InvalidOption(format!(
             "`{option}` of `{}` {meaning}, and the positions of the unknowns are not known; give them, or leave `{option}` out",
-            linear.kind.word()
+            linear.kind.name()
         ))),
         None => Ok(()),
     }

@@ -122,7 +122,7 @@ impl LinearKind {
     pub const ALL: [Self; SOLVERS.len()] = supple_core::all_declared!(SOLVERS, kind);
 
     /// Its name in scenes and on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.declaration().name
     }
 
@@ -157,7 +157,7 @@ impl LinearKind {
     }
 }
 
-/// The linear solver and its options. In a scene file also a word: `linear = "cholesky"`. An option that is not given has the
+/// The linear solver and its options. In a scene file also a name: `linear = "cholesky"`. An option that is not given has the
 /// solver's own default; one that the solver does not have is refused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, remote = "Self")]
@@ -236,7 +236,7 @@ impl LinearOptions {
         {
             return Err(LinearError::InvalidOption(format!(
                 "the linear solver `{}` has no option `{name}`; leave it out",
-                self.kind.word()
+                self.kind.name()
             )));
         }
         self.check_numbers()?;
@@ -329,7 +329,7 @@ impl<'de> Deserialize<'de> for LinearOptions {
     }
 }
 
-/// Reads `"word"` as `{ kind = "word" }`.
+/// Reads `"name"` as `{ kind = "name" }`.
 struct WordOrTable;
 
 impl<'de> Visitor<'de> for WordOrTable {
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn every_name_is_read_as_its_solver() {
         for kind in LinearKind::ALL {
-            let read = WordOrTable.visit_str::<de::value::Error>(kind.word()).unwrap();
+            let read = WordOrTable.visit_str::<de::value::Error>(kind.name()).unwrap();
             assert_eq!(read, kind.into());
         }
     }

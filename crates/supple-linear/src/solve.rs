@@ -66,7 +66,7 @@ impl FromStr for LinearKind {
     type Err = LinearError;
 
     fn from_str(name: &str) -> Result<Self, LinearError> {
-        let known = Self::ALL.into_iter().find(|kind| kind.word() == name);
+        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
         known.ok_or_else(|| LinearError::UnknownSolver { name: name.to_owned() })
     }
 }
@@ -184,7 +184,7 @@ mod tests {
         for n in [1, 2, 3, 100] {
             let (matrix, rhs) = chain(n);
             for kind in LinearKind::ALL {
-                let Solution { x, report } = solve(&matrix, &rhs, kind.word()).unwrap();
+                let Solution { x, report } = solve(&matrix, &rhs, kind.name()).unwrap();
                 assert!(report.converged && report.relative_residual < 1e-9, "{kind:?}, {n}: {report:?}");
                 let error = x.iter().zip(1..).map(|(x, i)| (x - f64::from(i)).abs()).fold(0.0, f64::max);
                 assert!(error < 1e-6, "{kind:?}, {n}: {error}");

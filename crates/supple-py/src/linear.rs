@@ -193,7 +193,7 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
     let (matrix, linear) = (matrix_of(&matrix), linear_of(options)?);
     let (rhs, positions) = (rhs.as_array().to_vec(), positions.as_ref().map(points).transpose()?);
-    let (solver, stop) = (linear.kind.word(), StopRule::tolerance(tolerance, max_iterations));
+    let (solver, stop) = (linear.kind.name(), StopRule::tolerance(tolerance, max_iterations));
     let all = SolveOptions { linear, stop, positions, simd: Simd::Auto };
     let solved = in_pool(py, || linear::solve(&matrix.sparse()?, &rhs, all))?.map_err(refused)?;
     py.check_signals()?;

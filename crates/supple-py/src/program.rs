@@ -24,14 +24,14 @@ pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// The names of the methods and of the linear solvers.
 #[pyfunction]
 pub(crate) fn solver_words() -> (Vec<&'static str>, Vec<&'static str>) {
-    (steppers().method_words(), LinearKind::ALL.map(LinearKind::word).to_vec())
+    (steppers().method_names(), LinearKind::ALL.map(LinearKind::name).to_vec())
 }
 
 /// The export formats: extension, name, and whether one file holds all frames.
 #[pyfunction]
 pub(crate) fn export_extensions() -> Vec<(&'static str, &'static str, bool)> {
     let of = |format: ExportFormat| {
-        format.extensions().iter().map(move |extension| (*extension, format.word(), format.is_animated()))
+        format.extensions().iter().map(move |extension| (*extension, format.name(), format.is_animated()))
     };
     ExportFormat::ALL.into_iter().flat_map(of).collect()
 }

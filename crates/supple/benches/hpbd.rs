@@ -7,7 +7,7 @@ use std::time::Instant;
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::scene::{Method, Scene, ShapeSource};
 use supple::simulation::Simulation;
-use supple::solvers::hpbd::Options;
+use supple::solvers::hpbd::HpbdOptions;
 
 fn main() {
     let pool =
@@ -30,7 +30,12 @@ fn still_curtain(cells: [u32; 2], levels: u32) -> Scene {
     scene.bodies[0].shape.source =
         ShapeSource::Grid(ClothGrid { size, vertices, pattern: GridPattern::default(), seed: 0 });
     scene.world.wind = None;
-    scene.solver.options.set(Options { levels, sweeps: 2, stiffness: Some(1.0), ..Options::default() });
+    scene.solver.options.set(HpbdOptions {
+        levels,
+        sweeps: 2,
+        stiffness: Some(1.0),
+        ..HpbdOptions::default()
+    });
     scene
 }
 
@@ -39,9 +44,9 @@ fn run(scene: Scene, fps: f64, frames: u32) -> (Simulation, f64) {
     let mut simulation = Simulation::new(scene).expect("a valid scene");
     let mut seconds = 0.0;
     for frame in 0..frames {
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(1.0 / fps).expect("it stays finite");
-        seconds += if 10 * frame >= frames { begun.elapsed().as_secs_f64() } else { 0.0 };
+        seconds += if 10 * frame >= frames { started.elapsed().as_secs_f64() } else { 0.0 };
     }
     (simulation, seconds / (0.9 * f64::from(frames)))
 }
@@ -93,7 +98,7 @@ fn curtain() {
     let mut first = [0.0; 3];
     for (k, cells) in [[16, 44], [25, 70], [40, 111], [64, 176]].into_iter().enumerate() {
         let mut small_steps = still_curtain(cells, 16);
-        small_steps.solver.options.set(Options::default());
+        small_steps.solver.options.set(HpbdOptions::default());
         let found = [strain(small_steps), strain(still_curtain(cells, 16)), strain(still_curtain(cells, 0))];
         if k == 0 {
             first = found;
@@ -121,9 +126,9 @@ fn tear() {
     let (mut plain, mut torn) = (Vec::new(), Vec::new());
     for _ in 0..240 {
         let before = simulation.positions().len();
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(dt).expect("it stays finite");
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         let tears = simulation.positions().len() > before;
         if tears { torn.push(seconds) } else { plain.push(seconds) }
     }

@@ -48,9 +48,9 @@ fn stages(matrix: &BlockMatrix, positions: &Arc<[DVec3]>, options: MasOptions, p
         let mut seconds = f64::INFINITY;
         for _ in 0..ROUNDS {
             change(&mut matrix);
-            let begun = Instant::now();
+            let started = Instant::now();
             mas.update(&matrix).expect("the matrix is positive definite");
-            seconds = seconds.min(begun.elapsed().as_secs_f64());
+            seconds = seconds.min(started.elapsed().as_secs_f64());
         }
         seconds
     };
@@ -85,13 +85,13 @@ fn solves(matrix: &BlockMatrix, positions: &Arc<[DVec3]>) {
     let rhs: Vec<DVec3> = positions.iter().map(|x| DVec3::new((0.01 * x.z).sin(), -1.0, 0.0)).collect();
     let mut jacobi = None;
     for (name, mut preconditioner) in all {
-        let begun = Instant::now();
+        let started = Instant::now();
         preconditioner.update(matrix).expect("the matrix is positive definite");
         let mut solution = vec![DVec3::ZERO; rhs.len()];
         let stop = StopRule::tolerance(1e-3, 10_000);
         let mut iteration = ConjugateGradient::default();
         let outcome = iteration.solve(matrix, &mut *preconditioner, &rhs, &mut solution, &stop);
-        let now = (outcome.iterations as f64, begun.elapsed().as_secs_f64());
+        let now = (outcome.iterations as f64, started.elapsed().as_secs_f64());
         let (iterations, seconds) = *jacobi.get_or_insert(now);
         println!(
             "{name:<18} {:5} iterations, {:.2} of jacobi's; {:6.2} s, {:.2}",
@@ -106,9 +106,9 @@ fn solves(matrix: &BlockMatrix, positions: &Arc<[DVec3]>) {
 /// The seconds of the fastest of several rounds.
 fn best(mut work: impl FnMut()) -> f64 {
     let round = |_| {
-        let begun = Instant::now();
+        let started = Instant::now();
         work();
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     };
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }

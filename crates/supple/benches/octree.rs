@@ -9,7 +9,7 @@ use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::generate::BoxShape;
 use supple::mesh::octree::{Inside, fill};
 use supple::simd::Simd;
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 use supple_core::parallel::prelude::*;
 use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
@@ -62,7 +62,8 @@ fn main() {
     let tree = &filled.tree;
     let tissue = vec![Tissue { lambda: 1.5, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
     let forest = Forest::new(&[Flesh { tree, tissue: &tissue }], Simd::Auto);
-    let mut multigrid = Multigrid::new(&forest, &[tree], &CycleOptions::default()).expect("a hierarchy");
+    let mut multigrid =
+        Multigrid::new(&forest, &[tree], &OctreeCycleOptions::default()).expect("a hierarchy");
     let places = tree.node_places();
     multigrid.linearise(&places, 0.0);
     multigrid.set_inertia(places.iter().map(|_| 0.01));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use supple::linear::{CycleTimes, Level};
 use supple::simd::Simd;
-use supple::solvers::staggered::{Cell, Coefficients, CycleOptions, Hierarchy, Lattice};
+use supple::solvers::staggered::{Cell, Coefficients, Hierarchy, Lattice, LatticeCycleOptions};
 use supple_core::parallel::prelude::*;
 use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
@@ -27,7 +27,7 @@ fn main() {
     let cells = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(CELLS);
     let lattice = Lattice::new([cells; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior });
     let field = 4 * lattice.interior_cells();
-    let options = CycleOptions { cycle_index: 1, ..CycleOptions::default() };
+    let options = LatticeCycleOptions { cycle_index: 1, ..LatticeCycleOptions::default() };
     let mut hierarchy = Hierarchy::new(lattice, Coefficients::of_poisson_ratio(0.48), options, Simd::Auto);
     hierarchy.fields().0.iter_mut().enumerate().for_each(|(n, b)| *b = (n as f32).sin());
     let pools = [1, 2].map(|n| ThreadPoolBuilder::new().num_threads(n).build().expect("a small pool"));
@@ -74,9 +74,9 @@ fn rates(
 
 fn shortest(mut work: impl FnMut()) -> f64 {
     let round = |_| {
-        let begun = Instant::now();
+        let started = Instant::now();
         work();
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     };
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }

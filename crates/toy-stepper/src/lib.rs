@@ -51,10 +51,10 @@ impl NamedOptions for Options {
 /// The kind of stepper.
 pub struct FreeFall;
 
-const NAME: MethodName = MethodName { word: "free-fall", title: "Free fall" };
+const NAME: MethodName = MethodName { name: "free-fall", title: "Free fall" };
 
 /// `method = "free-fall"`.
-pub const FREE_FALL: Method = Method::new(NAME.word, &FreeFall);
+pub const FREE_FALL: Method = Method::new(NAME.name, &FreeFall);
 
 impl StepperDeclaration for FreeFall {
     fn methods(&self) -> &'static [MethodName] {
@@ -112,7 +112,7 @@ impl FreeFallStepper {
         gathered(&self.moved)
     }
 
-    fn report(&self, scene_state: &SceneState, begun: Instant) -> StepReport {
+    fn report(&self, scene_state: &SceneState, started: Instant) -> StepReport {
         let (x, v) = (self.unknown_positions(), self.unknown_velocities());
         let mut report = StepReport::default();
         report.nonlinear_iterations = 1;
@@ -120,7 +120,7 @@ impl FreeFallStepper {
         report.energy.kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         report.energy.potential =
             x.iter().zip(&self.mass).map(|(x, m)| -m * scene_state.world.gravity.dot(*x)).sum();
-        report.times.total = begun.elapsed().as_secs_f64();
+        report.times.total = started.elapsed().as_secs_f64();
         report
     }
 }
@@ -132,7 +132,7 @@ impl Stepper for FreeFallStepper {
         dt: f64,
         _deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Options { drag } = scene_state.solver.options.get();
         for ((moved, velocities), g) in
             self.moved.iter_mut().zip(&mut self.velocities).zip(scene_state.world.gravity.to_array())
@@ -141,7 +141,7 @@ impl Stepper for FreeFallStepper {
                 (*x, *v) = fall(*x, *v, g, drag, dt);
             }
         }
-        Ok(self.report(scene_state, begun))
+        Ok(self.report(scene_state, started))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

@@ -215,7 +215,7 @@ fn the_program_runs_checks_and_lists_it() {
 
 #[test]
 fn the_engine_lists_it_after_its_own() {
-    assert_eq!(steppers().method_words().last(), Some(&"free-fall"));
-    assert_eq!(steppers().method_words().len(), Registry::builtin().method_words().len() + 1);
+    assert_eq!(steppers().method_names().last(), Some(&"free-fall"));
+    assert_eq!(steppers().method_names().len(), Registry::builtin().method_names().len() + 1);
     assert_eq!(FREE_FALL.title(), "Free fall");
 }

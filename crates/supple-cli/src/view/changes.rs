@@ -92,7 +92,7 @@ impl Subject {
     fn reason_to_restart(&self, changed: &Scene) -> Option<String> {
         let (before, after) = (self.scene.solver.method, changed.solver.method);
         if !after.shares_state_with(before) {
-            let (before, after) = (before.word(), after.word());
+            let (before, after) = (before.name(), after.name());
             return Some(format!("`{after}` uses a different discretisation from `{before}`"));
         }
         let options = (&self.scene.solver.options, &changed.solver.options);

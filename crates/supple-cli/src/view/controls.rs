@@ -70,8 +70,8 @@ fn of_solver(path: &str, label: &'static str, unit: &'static str, help: &'static
 
 fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
     let solver = &scene.solver;
-    let methods: Vec<_> = steppers.methods().map(|method| (method.word(), method.title())).collect();
-    let method = words(solver.method.word(), &methods);
+    let methods: Vec<_> = steppers.methods().map(|method| (method.name(), method.title())).collect();
+    let method = words(solver.method.name(), &methods);
     let mut list = vec![of_solver("solver.method", "Method", "", "Solver method of a time step", method)];
     list.extend(of_method(solver));
     let help = "Time steps per frame: more is slower and more accurate";
@@ -84,9 +84,9 @@ fn of_method(solver: &Solver) -> Vec<Control> {
     let (method, traits) = (solver.method, solver.method.traits());
     let mut list = if traits.fixed_work { Vec::new() } else { until_done(solver) };
     if traits.linear != LinearUse::None {
-        let kinds = LinearKind::ALL.map(|kind| (kind.word(), kind.title()));
+        let kinds = LinearKind::ALL.map(|kind| (kind.name(), kind.title()));
         let help = "Solves or preconditions the linear systems of the method";
-        let kind = words(solver.linear.kind.word(), &kinds);
+        let kind = words(solver.linear.kind.name(), &kinds);
         list.insert(0, of_solver("solver.linear", "Linear solver", "", help, kind));
         list.extend(of_linear(solver));
     }

@@ -37,9 +37,9 @@ fn row(key: &str) -> &'static str {
 
 #[test]
 fn solvers_md_lists_every_method_and_every_linear_solver() {
-    let methods: BTreeSet<&str> = Registry::builtin().method_words().into_iter().collect();
+    let methods: BTreeSet<&str> = Registry::builtin().method_names().into_iter().collect();
     assert_eq!(first_column(section(SOLVERS, "## Nonlinear methods")), methods, "docs/solvers.md");
-    let linear: BTreeSet<&str> = LinearKind::ALL.map(LinearKind::word).into();
+    let linear: BTreeSet<&str> = LinearKind::ALL.map(LinearKind::name).into();
     assert_eq!(first_column(section(SOLVERS, "## Linear solvers")), linear, "docs/solvers.md");
 }
 
@@ -55,10 +55,10 @@ fn solvers_md_describes_every_option_of_every_linear_solver() {
 
 #[test]
 fn scene_format_md_lists_every_model_and_every_export_format() {
-    let models: BTreeSet<&str> = Model::ALL.map(Model::word).into();
+    let models: BTreeSet<&str> = Model::ALL.map(Model::name).into();
     let listed: BTreeSet<&str> = quoted(row("model"), '"').collect();
     assert_eq!(listed, models, "the row `model` of docs/scene-format.md");
-    let formats: BTreeSet<&str> = ExportFormat::ALL.map(ExportFormat::word).into();
+    let formats: BTreeSet<&str> = ExportFormat::ALL.map(ExportFormat::name).into();
     let listed: BTreeSet<&str> = quoted(row("formats"), '"').collect();
     assert_eq!(listed, formats, "the row `formats` of docs/scene-format.md");
 }

@@ -31,7 +31,7 @@ fn every_solver_solves_a_users_system_and_reports_it() {
     let n = 100;
     let (matrix, rhs) = chain(folder.path(), n);
     let (out, history) = (folder.path().join("x.npy"), folder.path().join("h.csv"));
-    for solver in LinearKind::ALL.map(LinearKind::word) {
+    for solver in LinearKind::ALL.map(LinearKind::name) {
         let lines = succeed(&[
             "solve",
             text(&matrix),
@@ -119,7 +119,7 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         }
         assert!(output.stdout.is_empty() && !message.contains("panicked"), "{message}");
     }
-    for solver in LinearKind::ALL.map(LinearKind::word) {
+    for solver in LinearKind::ALL.map(LinearKind::name) {
         let output = run(&["solve", text(&indefinite), "--rhs", b, "--solver", solver]);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{solver}: {message}");

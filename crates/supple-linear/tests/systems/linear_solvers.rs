@@ -91,7 +91,7 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
     let of_its_own = |kind: &LinearKind| kind.iteration() == Iteration::Own;
     let kinds = LinearKind::ALL.into_iter().filter(|kind| !of_its_own(kind));
     let made = |kind: LinearKind| preconditioner(&kind.into(), positions.clone(), Simd::Auto).unwrap();
-    let at_defaults = kinds.map(|kind| (kind.word(), made(kind)));
+    let at_defaults = kinds.map(|kind| (kind.name(), made(kind)));
     at_defaults.chain(with_options(positions.clone())).collect()
 }
 

@@ -9,7 +9,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
 use supple::mesh::octree::{Inside, Octree, fill};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Smoother, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Smoother, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -120,7 +120,7 @@ fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
 pub(super) struct Shaken {
     pub(super) tree: Octree,
     multigrid: Multigrid,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     start: Vec<DVec3>,
 }
 
@@ -145,7 +145,7 @@ impl Shaken {
         request: &Request,
         surface: &SurfaceMesh,
         cell: f64,
-        held: impl Fn(&Octree) -> Vec<bool>,
+        fixed: impl Fn(&Octree) -> Vec<bool>,
     ) -> Result<Self, Failure> {
         let filled = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1));
         let tree = filled.map_err(Failure::of)?.tree;
@@ -154,22 +154,22 @@ impl Shaken {
         let tissue = vec![Tissue { lambda, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
         let forest = Forest::new(&[Flesh { tree: &tree, tissue: &tissue }], request.simd);
         let given = |name: &str| Some(request.value(name)).filter(|value| *value > 0.0);
-        let options = CycleOptions {
+        let options = OctreeCycleOptions {
             damping: given("damping"),
             coarsest_sweeps: given("sweeps").map(|sweeps| sweeps as u32),
             smoother: match request.value("chebyshev") > 0.0 {
                 true => Smoother::Chebyshev,
                 false => Smoother::Jacobi,
             },
-            ..CycleOptions::default()
+            ..OctreeCycleOptions::default()
         };
         let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(Failure::usage)?;
         multigrid.linearise(&tree.node_places(), 0.0);
-        let held = held(&tree);
-        multigrid.set_held(&held);
+        let fixed = fixed(&tree);
+        multigrid.set_fixed(&fixed);
         multigrid.prepare(true).map_err(Failure::usage)?;
-        let start = shaken(&held);
-        Ok(Self { tree, multigrid, held, start })
+        let start = shaken(&fixed);
+        Ok(Self { tree, multigrid, fixed, start })
     }
 
     /// Solves by a method, in at most this many iterations, and stores the displacements after some of them.
@@ -200,7 +200,7 @@ impl Shaken {
 
     fn conjugate_gradients(&mut self, way: Way, most: usize, mut curve: Curves) -> Curves {
         let operator = self.multigrid.operator();
-        let mut jacobi = Jacobi::new(&operator, &self.held);
+        let mut jacobi = Jacobi::new(&operator, &self.fixed);
         let mut x = self.start.clone();
         let (mut r, mut z, mut p, mut q) = (x.clone(), x.clone(), x.clone(), x.clone());
         operator.apply(&x, &mut r);
@@ -235,14 +235,14 @@ impl Shaken {
 struct Jacobi(Vec<DVec3>);
 
 impl Jacobi {
-    fn new(operator: &impl LinearOperator, held: &[bool]) -> Self {
-        let mut diagonal = vec![DMat3::ZERO; held.len()];
+    fn new(operator: &impl LinearOperator, fixed: &[bool]) -> Self {
+        let mut diagonal = vec![DMat3::ZERO; fixed.len()];
         operator.diagonal(&mut diagonal);
-        let inverse = |(entry, held): (&DMat3, &bool)| match held {
+        let inverse = |(entry, fixed): (&DMat3, &bool)| match fixed {
             true => DVec3::ZERO,
             false => DVec3::ONE / DVec3::new(entry.x_axis.x, entry.y_axis.y, entry.z_axis.z),
         };
-        Self(diagonal.iter().zip(held).map(inverse).collect())
+        Self(diagonal.iter().zip(fixed).map(inverse).collect())
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
@@ -286,14 +286,14 @@ fn corner_nodes(tree: &Octree, side: usize) -> Vec<bool> {
 }
 
 /// Random displacements, zero at fixed nodes.
-fn shaken(held: &[bool]) -> Vec<DVec3> {
+fn shaken(fixed: &[bool]) -> Vec<DVec3> {
     let mut seed = 7_u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         SHAKE * ((seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     };
     let mut displacement = || DVec3::new(random(), random(), random());
-    held.iter().map(|held| if *held { DVec3::ZERO } else { displacement() }).collect()
+    fixed.iter().map(|fixed| if *fixed { DVec3::ZERO } else { displacement() }).collect()
 }
 
 fn largest(x: &[DVec3]) -> f64 {

@@ -14,7 +14,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::geometry::Aabb;
 use supple::mesh::octree::{Inside, Octree};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
@@ -132,7 +132,7 @@ pub(super) fn threads(request: &Request) -> Result<Findings, Failure> {
 struct Grid {
     tree: Octree,
     tissue: Vec<Tissue>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
 }
 
 impl Grid {
@@ -161,16 +161,16 @@ impl Grid {
         let places = tree.node_places();
         let bounds = Aabb::of_points(&places);
         let back = bounds.high.y - 0.25 * (bounds.high.y - bounds.low.y);
-        let mut held = vec![true; places.len()];
+        let mut fixed = vec![true; places.len()];
         for (nodes, _) in tree.conforming().iter().zip(is_full).filter(|(_, full)| **full) {
-            nodes.iter().for_each(|node| held[*node as usize] = places[*node as usize].y > back);
+            nodes.iter().for_each(|node| fixed[*node as usize] = places[*node as usize].y > back);
         }
         let flesh = |full: &bool| match full {
             true => Tissue { lambda: 5e4, mu: 1.4e4, ..Tissue::default() },
             false => Tissue::default(),
         };
         let tissue = is_full.iter().map(flesh).collect();
-        Self { tree, tissue, held }
+        Self { tree, tissue, fixed }
     }
 }
 
@@ -182,11 +182,11 @@ fn measured(cells: f64, grid: Grid, request: &Request) -> Result<Measured, Failu
 
 /// Seconds of a frame, and the memory of its solver.
 fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
-    let Grid { tree, tissue, held } = grid;
+    let Grid { tree, tissue, fixed } = grid;
     let forest = Forest::new(&[Flesh { tree, tissue }], request.simd);
     let mut multigrid =
-        Multigrid::new(&forest, &[tree], &CycleOptions::default()).map_err(Failure::running)?;
-    multigrid.set_held(held);
+        Multigrid::new(&forest, &[tree], &OctreeCycleOptions::default()).map_err(Failure::running)?;
+    multigrid.set_fixed(fixed);
     let mut x = tree.node_places();
     let zero = vec![DVec3::ZERO; x.len()];
     let (mut force, mut change, mut outbox) = (zero.clone(), zero, Vec::new());
@@ -194,9 +194,9 @@ fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
     let begun = Instant::now();
     for step in 0..request.count("newton") {
         forest.gradient(&x, &mut force, &mut outbox);
-        for (force, held) in force.iter_mut().zip(held) {
+        for (force, fixed) in force.iter_mut().zip(fixed) {
             // As if every node had the same mass: the solution is not used.
-            *force = if *held { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
+            *force = if *fixed { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
         }
         multigrid.linearise(&x, 0.0);
         multigrid.prepare(step == 0).map_err(Failure::running)?;

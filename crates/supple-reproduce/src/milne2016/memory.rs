@@ -6,7 +6,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::{Character, surface};
 use supple::mesh::octree::{Filled, Inside, fill};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
@@ -100,7 +100,7 @@ pub(super) fn filled(body: &SurfaceMesh, cell: f64, inside: Inside) -> Result<Fi
 fn cost(filled: &Filled, request: &Request) -> Result<Cost, Failure> {
     let tissue = vec![Tissue { lambda: 1.0, mu: 1.0, ..Tissue::default() }; filled.tree.elements().len()];
     let forest = Forest::new(&[Flesh { tree: &filled.tree, tissue: &tissue }], request.simd);
-    let made = Multigrid::new(&forest, &[&filled.tree], &CycleOptions::default());
+    let made = Multigrid::new(&forest, &[&filled.tree], &OctreeCycleOptions::default());
     let multigrid = made.map_err(|problem| Failure::usage(anyhow::anyhow!(problem)))?;
     let nodes = filled.tree.nodes().len();
     let bytes = filled.tree.bytes() + multigrid.bytes() + 6 * 24 * nodes;

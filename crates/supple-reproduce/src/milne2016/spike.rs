@@ -62,7 +62,7 @@ fn course(request: &Request, newton: u32, iterations: u32) -> Result<Course, Fai
     let mut scene = Scene::builtin("spike").map_err(Failure::of)?;
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.solver.max_iterations = newton;
-    scene.solver.options.get_mut::<octree::Options>().max_iterations = iterations;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().max_iterations = iterations;
     let step = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let frames = request.count("frames");

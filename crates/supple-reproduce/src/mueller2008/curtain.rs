@@ -5,7 +5,7 @@ use std::time::Instant;
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::scene::{Scene, ShapeSource};
 use supple::simulation::Simulation;
-use supple::solvers::hpbd::Options;
+use supple::solvers::hpbd::HpbdOptions;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -102,7 +102,7 @@ fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
     scene.bodies[0].shape.source =
         ShapeSource::Grid(ClothGrid { size: [width, height], vertices, pattern, seed: 0 });
     scene.world.wind = None;
-    scene.solver.options.set(Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() });
+    scene.solver.options.set(HpbdOptions { levels, sweeps, stiffness: Some(1.0), ..HpbdOptions::default() });
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let frames = (request.value("seconds") * FPS).round().max(1.0) as u32;
     let (mut seconds, mut strains) = (0.0, Vec::new());

@@ -21,7 +21,7 @@ pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failur
         request.tell(name);
         let mut scene = Scene::builtin("dress").map_err(Failure::of)?;
         scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
-        scene.solver.options.get_mut::<hpbd::Options>().levels = levels;
+        scene.solver.options.get_mut::<hpbd::HpbdOptions>().levels = levels;
         let (fps, substeps) = (scene.time.fps, scene.time.substeps);
         let frames = (request.value("seconds") * fps).round().max(1.0) as u32;
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

@@ -98,7 +98,7 @@ fn update(a: &mut [f64], b: &[f64], c: &[f64], of: impl Fn(f64, f64, f64) -> f64
 mod tests {
     use supple::linear::Simd;
     use supple::solvers::staggered::{
-        Cell, Coefficients, CycleOptions, Hierarchy, Lattice, Limits, Workspace, solve,
+        Cell, Coefficients, GmresWorkspace, Hierarchy, Lattice, LatticeCycleOptions, Limits, solve,
     };
 
     use super::*;
@@ -111,10 +111,10 @@ mod tests {
         let mut b = vec![0.0; 4 * len];
         (lattice.plane()..len).filter(|c| lattice.is_unknown(1, *c)).for_each(|c| b[len + c] = 1.0);
         let of = Coefficients::of_poisson_ratio(0.4);
-        let mut hierarchy = Hierarchy::new(lattice, of, CycleOptions::default(), Simd::Auto);
+        let mut hierarchy = Hierarchy::new(lattice, of, LatticeCycleOptions::default(), Simd::Auto);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-10, ..Limits::default() };
-        solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+        solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
         let operator = Eliminated::new(hierarchy.finest());
         let mut product = vec![0.0; b.len()];
         operator.apply(&mut u, &mut product);

@@ -2,7 +2,8 @@
 
 use supple::linear::Simd;
 use supple::solvers::staggered::{
-    Coefficients, CycleOptions, Hierarchy, Lattice, Limits, Solve, Workspace, solve, solve_by_cycles,
+    Coefficients, GmresWorkspace, Hierarchy, Lattice, LatticeCycleOptions, Limits, Solve, solve,
+    solve_by_cycles,
 };
 
 use super::super::catalogue::Request;
@@ -30,9 +31,12 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     let (cells, sweeps) = (request.count("cells"), request.count("sweeps"));
     request.tell("the Laplacian on 64^3");
     findings.add("periodic Laplacian, 64^3", QUANTITY, 0.19, periodic_poisson_rate(64));
-    let w_cycle =
-        CycleOptions { boundary_sweeps: sweeps, extra_sweeps: sweeps.min(3), ..CycleOptions::default() };
-    let v_cycle = CycleOptions { cycle_index: 1, coarsest_size: 8, ..w_cycle };
+    let w_cycle = LatticeCycleOptions {
+        boundary_sweeps: sweeps,
+        extra_sweeps: sweeps.min(3),
+        ..LatticeCycleOptions::default()
+    };
+    let v_cycle = LatticeCycleOptions { cycle_index: 1, coarsest_size: 8, ..w_cycle };
     let mut add = |case: String, paper: Option<f64>, lattice: Lattice, options, of: Coefficients, krylov| {
         request.tell(&case);
         let case = format!("{case}, {sweeps} boundary sweeps");
@@ -43,14 +47,14 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
         }
     };
     for (ratio, paper) in WITHOUT_PRESSURES {
-        let options = CycleOptions { augmented: false, ..v_cycle };
+        let options = LatticeCycleOptions { augmented: false, ..v_cycle };
         let case = format!("V-cycles without pressures, {cells}^3 box, nu={ratio}");
         add(case, Some(paper), elastic_box(cells), options, Coefficients::of_poisson_ratio(ratio), false);
     }
     for (ratio, _) in METHOD {
         let of = Coefficients::of_poisson_ratio(ratio);
         let case = format!("W-cycles, periodic {cells}^3, nu={ratio}");
-        let options = CycleOptions { coarsest_size: 4, ..w_cycle };
+        let options = LatticeCycleOptions { coarsest_size: 4, ..w_cycle };
         add(case, None, Lattice::periodic([cells; 3]), options, of, false);
     }
     for (ratio, paper) in METHOD {
@@ -75,7 +79,7 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-fn run(lattice: Lattice, of: Coefficients, options: CycleOptions, krylov: bool, simd: Simd) -> Solve {
+fn run(lattice: Lattice, of: Coefficients, options: LatticeCycleOptions, krylov: bool, simd: Simd) -> Solve {
     let mut b = weight_of(&lattice);
     if lattice.is_periodic() {
         make_wavy(&lattice, &mut b);
@@ -83,7 +87,7 @@ fn run(lattice: Lattice, of: Coefficients, options: CycleOptions, krylov: bool, 
     let mut u = vec![0.0; b.len()];
     let mut hierarchy = Hierarchy::new(lattice, of, options, simd);
     let limits = Limits { tolerance: 1e-10, ..Limits::default() };
-    let mut work = Workspace::default();
+    let mut work = GmresWorkspace::default();
     if krylov {
         return solve(&mut hierarchy, (&mut u, &b), &limits, &mut work, None);
     }

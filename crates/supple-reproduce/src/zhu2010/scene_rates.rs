@@ -120,7 +120,7 @@ fn rate_of(known: &Known, krylov: bool, request: &Request) -> Result<(f64, f64),
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.time.mode = known.mode;
     scene.solver.tolerance = TOLERANCE;
-    scene.solver.options.get_mut::<staggered::Options>().krylov = krylov;
+    scene.solver.options.get_mut::<staggered::StaggeredOptions>().krylov = krylov;
     let body = &mut scene.bodies[0];
     body.model = known.model;
     body.material.poisson_ratio = Some(known.ratio);

@@ -76,7 +76,7 @@ fn roughness(
 ) -> Result<f64, Failure> {
     request.tell(&format!("cells of {cell} m, {name}"));
     let mut scene = Scene::from_toml(ARM, "arm", ".").map_err(Failure::of)?;
-    let options = scene.solver.options.get_mut::<staggered::Options>();
+    let options = scene.solver.options.get_mut::<staggered::StaggeredOptions>();
     (options.cell, options.padding, options.interpolation) = (Some(cell), padding, interpolation);
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     for _ in 0..request.count("steps") {

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use supple::solvers::staggered::{Coefficients, CycleOptions, Hierarchy, Limits, Workspace, solve};
+use supple::solvers::staggered::{
+    Coefficients, GmresWorkspace, Hierarchy, LatticeCycleOptions, Limits, solve,
+};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -30,14 +32,14 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
     for ratio in [0.4, 0.49] {
         let lattice = box_between_walls(cells);
         let b = weight_of(&lattice);
-        let options = CycleOptions::default();
+        let options = LatticeCycleOptions::default();
         let mut hierarchy =
             Hierarchy::new(lattice, Coefficients::of_poisson_ratio(ratio), options, request.simd);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance, ..Limits::default() };
         request.tell(&format!("cycles, nu={ratio}"));
         let begun = Instant::now();
-        let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+        let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
         let cycles = begun.elapsed().as_secs_f64();
         request.tell(&format!("conjugate gradients, nu={ratio}"));
         let begun = Instant::now();
@@ -130,7 +132,7 @@ pub(super) fn scaling(request: &Request) -> Result<Findings, Failure> {
 fn timed_cycles(cells: usize, request: &Request) -> Hierarchy {
     let lattice = elastic_box(cells);
     let b = weight_of(&lattice);
-    let options = CycleOptions { cycle_index: 1, ..CycleOptions::default() };
+    let options = LatticeCycleOptions { cycle_index: 1, ..LatticeCycleOptions::default() };
     let of = Coefficients::of_poisson_ratio(0.48);
     let mut hierarchy = Hierarchy::new(lattice, of, options, request.simd);
     hierarchy.fields().0.iter_mut().zip(&b).for_each(|(right, b)| *right = *b as f32);

@@ -239,7 +239,7 @@ impl Body {
         if fits(self.model) {
             return Ok(());
         }
-        let models = Model::ALL.into_iter().filter(|model| fits(*model)).map(Model::word);
+        let models = Model::ALL.into_iter().filter(|model| fits(*model)).map(Model::name);
         let problem = format!("body `{}` is {kind}, which its `model` does not fit", self.name);
         Err(Error::Invalid(format!("{problem}; use one of {}", list(models))))
     }
@@ -309,7 +309,7 @@ impl Body {
             let of_regions = spec.regions.iter().filter_map(|region| region.material.as_ref());
             std::iter::once(&spec.material).chain(of_regions)
         };
-        let words = [
+        let keys = [
             ("bending", spec.bending.is_some()),
             ("tear_stretch", spec.tear_stretch.is_some()),
             ("tear", !spec.tears.is_empty()),
@@ -317,8 +317,8 @@ impl Body {
             ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),
         ];
-        for (word, _) in words.iter().filter(|(_, said)| *said) {
-            self.notes.push(format!("`{word}` only applies to cloth; ignored for solids"));
+        for (key, _) in keys.iter().filter(|(_, is_set)| *is_set) {
+            self.notes.push(format!("`{key}` only applies to cloth; ignored for solids"));
         }
     }
 

@@ -145,7 +145,7 @@ pub struct Body {
 
 /// Acceleration per metre of distance with which a drag or a soft pin pulls, in 1/s²: a body hung from one
 /// such point sags by two millimetres.
-const HOLD: f64 = 5000.0;
+const ATTACHMENT_STIFFNESS: f64 = 5000.0;
 
 /// Deceleration of a fall in contact in m/s²: 5 m/s within a sixtieth of a second.
 const CONTACT_STOP: f64 = 300.0;
@@ -169,8 +169,8 @@ impl Body {
     }
 
     /// A stiffness in N/m that holds up the whole body at one point without being stiffer than needed.
-    pub fn hold_stiffness(&self) -> f64 {
-        HOLD * self.mass.iter().sum::<f64>()
+    pub fn attachment_stiffness(&self) -> f64 {
+        ATTACHMENT_STIFFNESS * self.mass.iter().sum::<f64>()
     }
 
     /// The friction coefficient of each surface vertex: the mean of the elements around it.

@@ -107,18 +107,18 @@ impl Chain {
             };
             (0..8 + u32::from(!chain.closed)).map(off).sum()
         };
-        let mut begun = self;
-        if begun.closed {
+        let mut chain = self;
+        if chain.closed {
             let target = other_at[other.vertices[0] as usize];
-            let near = |i: &usize| at[begun.vertices[*i] as usize].distance(target);
-            let nearest = (0..begun.vertices.len()).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0);
-            begun = begun.begun_at(nearest);
+            let near = |i: &usize| at[chain.vertices[*i] as usize].distance(target);
+            let nearest = (0..chain.vertices.len()).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0);
+            chain = chain.restarted_at(nearest);
         }
-        let reversed = begun.reversed();
-        if distance(&reversed) < distance(&begun) { reversed } else { begun }
+        let reversed = chain.reversed();
+        if distance(&reversed) < distance(&chain) { reversed } else { chain }
     }
 
-    fn begun_at(&self, first: usize) -> Self {
+    fn restarted_at(&self, first: usize) -> Self {
         let count = self.vertices.len();
         let vertices = (0..count).map(|i| self.vertices[(first + i) % count]).collect();
         let along = (0..count).map(|i| (self.along[(first + i) % count] - self.along[first]).rem_euclid(1.0));

@@ -117,9 +117,9 @@ fn from_users_surface(
     cell: Option<f64>,
     mut notes: Vec<String>,
 ) -> Result<BuiltShape, Error> {
-    let told = [FindingKind::Degenerate, FindingKind::Duplicates, FindingKind::Unreferenced];
+    let reported = [FindingKind::Degenerate, FindingKind::Duplicates, FindingKind::Unreferenced];
     if cell.is_none() {
-        let findings = check_faces(&surface).into_iter().filter(|finding| told.contains(&finding.kind));
+        let findings = check_faces(&surface).into_iter().filter(|finding| reported.contains(&finding.kind));
         notes.extend(findings.map(|finding| finding.message));
     }
     from_surface(surface, cell, notes)

@@ -158,7 +158,7 @@ fn a_mesh_of_a_sphere_that_turns_and_grows_is_a_sphere() {
 }
 
 #[test]
-fn a_sequence_of_files_moves_straight_between_its_frames_and_carries_what_lies_on_it() {
+fn a_file_sequence_is_linear_between_frames_and_carries_points() {
     let folder = tempfile::tempdir().unwrap();
     rising(folder.path());
     for path in [folder.path().join("rise_###.obj"), folder.path().to_owned()] {

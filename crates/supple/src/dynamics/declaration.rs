@@ -12,24 +12,24 @@ use supple_core::Error;
 pub struct ImplicitDynamics;
 
 const METHODS: [MethodName; 5] = [
-    MethodName { word: "newton", title: "Newton" },
-    MethodName { word: "projective", title: "Projective dynamics" },
-    MethodName { word: "lbfgs", title: "L-BFGS" },
-    MethodName { word: "nonlinear-cg", title: "Nonlinear conjugate gradients" },
-    MethodName { word: "accelerated-gradient", title: "Accelerated gradient descent" },
+    MethodName { name: "newton", title: "Newton" },
+    MethodName { name: "projective", title: "Projective dynamics" },
+    MethodName { name: "lbfgs", title: "L-BFGS" },
+    MethodName { name: "nonlinear-cg", title: "Nonlinear conjugate gradients" },
+    MethodName { name: "accelerated-gradient", title: "Accelerated gradient descent" },
 ];
 
 impl Method {
     /// Newton with line search.
-    pub const NEWTON: Self = Self::new(METHODS[0].word, &ImplicitDynamics);
+    pub const NEWTON: Self = Self::new(METHODS[0].name, &ImplicitDynamics);
     /// Projective dynamics.
-    pub const PROJECTIVE: Self = Self::new(METHODS[1].word, &ImplicitDynamics);
+    pub const PROJECTIVE: Self = Self::new(METHODS[1].name, &ImplicitDynamics);
     /// Limited-memory BFGS.
-    pub const LBFGS: Self = Self::new(METHODS[2].word, &ImplicitDynamics);
+    pub const LBFGS: Self = Self::new(METHODS[2].name, &ImplicitDynamics);
     /// Nonlinear conjugate gradients.
-    pub const NONLINEAR_CG: Self = Self::new(METHODS[3].word, &ImplicitDynamics);
+    pub const NONLINEAR_CG: Self = Self::new(METHODS[3].name, &ImplicitDynamics);
     /// Accelerated gradient descent.
-    pub const ACCELERATED_GRADIENT: Self = Self::new(METHODS[4].word, &ImplicitDynamics);
+    pub const ACCELERATED_GRADIENT: Self = Self::new(METHODS[4].name, &ImplicitDynamics);
 }
 
 impl StepperDeclaration for ImplicitDynamics {

@@ -54,7 +54,7 @@ pub struct ImplicitStepper {
     x: Vec<DVec3>,
     v: Vec<DVec3>,
     system: System,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     /// Start positions of the bodies.
     start: Vec<DVec3>,
     /// The energies before materials changed for the first time.
@@ -63,20 +63,20 @@ pub struct ImplicitStepper {
     outcome: Outcome,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     start_cuts: u32,
-    work: Work,
+    work: StepBuffers,
     /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
 }
 
 /// The state that a minimiser keeps from step to step, and the vertices that were fixed then.
 struct RestoredMinimiser {
-    held: Vec<u32>,
+    fixed: Vec<u32>,
     saved: Vec<u32>,
 }
 
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
 #[derive(Default)]
-struct Work {
+struct StepBuffers {
     /// The initial guess of the step, and its result.
     next: Vec<DVec3>,
     /// Free-flight positions.
@@ -89,7 +89,7 @@ struct Work {
     forces: Vec<DVec3>,
     /// The same elsewhere: at perturbed positions, or in free flight.
     other_forces: Vec<DVec3>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     /// Positions of the free vertices.
     free: Vec<DVec3>,
     /// Empty: workspace for the colliders of the next step.
@@ -111,13 +111,13 @@ impl ImplicitStepper {
             x: Vec::new(),
             v: Vec::new(),
             system: System::default(),
-            held: Vec::new(),
+            fixed: Vec::new(),
             start: Vec::new(),
             first: None,
             minimiser: None,
             outcome: Outcome::default(),
             start_cuts: 0,
-            work: Work::default(),
+            work: StepBuffers::default(),
             restored: None,
         };
         stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
@@ -137,10 +137,10 @@ impl ImplicitStepper {
         self.system.begin_step(scene_state, &self.x, &self.v, [dt, step]);
         let work = &mut self.work;
         work.next.clone_from(&self.x);
-        self.system.apply_pins(scene_state, end, &mut work.next, &mut work.held)?;
+        self.system.apply_pins(scene_state, end, &mut work.next, &mut work.fixed)?;
         work.pinned.clone_from(&work.next);
-        if self.minimiser.is_none() || work.held != self.held {
-            self.held.clone_from(&work.held);
+        if self.minimiser.is_none() || work.fixed != self.fixed {
+            self.fixed.clone_from(&work.fixed);
             self.analyse(scene_state)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
@@ -150,12 +150,12 @@ impl ImplicitStepper {
     /// Passes the step's initial guess to the minimiser, after restoring its saved state.
     fn begin_minimiser(&mut self) {
         let Some(minimiser) = &mut self.minimiser else { return };
-        if let Some(RestoredMinimiser { held, saved }) = self.restored.take() {
+        if let Some(RestoredMinimiser { fixed, saved }) = self.restored.take() {
             // In an uninterrupted run the method was also rebuilt in this step if other vertices were fixed.
-            minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
+            minimiser.restore(if fixed == bits(&self.fixed) { &saved } else { &[] });
         }
         self.work.free.clear();
-        let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
+        let free = self.x.iter().zip(&self.fixed).filter(|(_, fixed)| !**fixed);
         self.work.free.extend(free.map(|(x, _)| *x));
         minimiser.begin_step(&self.work.free);
     }
@@ -169,14 +169,14 @@ impl ImplicitStepper {
     /// materials, and from the scene's own step: a resumed run must choose the same.
     fn analyse(&mut self, scene_state: &SceneState) -> Result<(), Error> {
         let pattern = Arc::new(self.pattern(scene_state));
-        let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
+        let free = self.start.iter().zip(&self.fixed).filter(|(_, fixed)| !**fixed);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
         let follows = self.elasticity.is_assembled() && scene_state.solver.linear.follows_stiffness();
         let at_start = follows.then(|| {
             let steps = inertia_and_damping(scene_state.mode, scene_state.usual_step);
             let first = match &mut self.first {
                 Some(first) => {
-                    first.analyse(scene_state, &self.held);
+                    first.analyse(scene_state, &self.fixed);
                     first
                 }
                 None => &mut self.system,
@@ -192,8 +192,8 @@ impl ImplicitStepper {
     /// Which free unknowns are coupled; empty if nothing is assembled.
     fn pattern(&mut self, scene_state: &SceneState) -> BlockPattern {
         match self.elasticity.is_assembled() {
-            true => self.system.analyse(scene_state, &self.held),
-            false => BlockPattern::new(&self.held, &[]),
+            true => self.system.analyse(scene_state, &self.fixed),
+            false => BlockPattern::new(&self.fixed, &[]),
         }
     }
 
@@ -202,14 +202,14 @@ impl ImplicitStepper {
     /// the first; where surfaces are in the way the flight ends early. Returns whether the pins reached their targets. Follows
     /// [`Self::free_force`].
     fn choose_initial_guess(&mut self, arrived: bool) -> bool {
-        let Work { next: resting, flying, pinned, .. } = &mut self.work;
+        let StepBuffers { next: resting, flying, pinned, .. } = &mut self.work;
         flying.clear();
-        let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
+        let fly = |v: usize| if self.fixed[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
         let whole = truncate_to_collision_free(&self.system, &self.x, flying, &mut self.start_cuts);
         let landed =
             whole || self.system.self_contact.is_empty() || self.pins_reached_targets(&self.work.flying);
-        let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
+        let StepBuffers { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
         other_forces.resize(resting.len(), DVec3::ZERO);
         let in_flight = self.system.value_and_gradient(flying, other_forces);
         if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
@@ -221,15 +221,15 @@ impl ImplicitStepper {
     }
 
     fn pins_reached_targets(&self, x: &[DVec3]) -> bool {
-        let held = self.held.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(held, _)| **held);
-        held.into_iter().all(|(_, (x, pinned))| x == pinned)
+        let fixed = self.fixed.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(fixed, _)| **fixed);
+        fixed.into_iter().all(|(_, (x, pinned))| x == pinned)
     }
 
     /// Advances fixed vertices towards their pins' targets; returns whether they reached them.
     fn advance_pins(&mut self) -> bool {
-        let Work { next, flying: to, pinned, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, pinned, .. } = &mut self.work;
         to.clone_from(next);
-        for (v, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
+        for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
             to[v] = pinned[v];
         }
         let arrived = truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
@@ -239,10 +239,10 @@ impl ImplicitStepper {
 
     /// The norm of the forces on free vertices, at the initial guess.
     fn free_force(&mut self) -> f64 {
-        let Work { next, value, forces, .. } = &mut self.work;
+        let StepBuffers { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
         *value = self.system.value_and_gradient(next, forces);
-        for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+        for (force, _) in forces.iter_mut().zip(&self.fixed).filter(|(_, fixed)| **fixed) {
             *force = DVec3::ZERO;
         }
         norm(forces)
@@ -269,7 +269,7 @@ impl ImplicitStepper {
 
     /// How much forces change when positions change by this many units in their last place.
     fn change_of_forces(&mut self, places: f64) -> f64 {
-        let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
+        let StepBuffers { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
         // Neighbours are perturbed differently; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
         let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
@@ -277,7 +277,7 @@ impl ImplicitStepper {
         shaken.extend(next.iter().enumerate().map(shake));
         other_forces.resize(next.len(), DVec3::ZERO);
         self.system.gradient(shaken, other_forces);
-        let free = forces.iter().zip(other_forces).zip(&self.held).filter(|(_, held)| !**held);
+        let free = forces.iter().zip(other_forces).zip(&self.fixed).filter(|(_, fixed)| !**fixed);
         free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
     }
 
@@ -301,11 +301,11 @@ impl ImplicitStepper {
     }
 
     /// Wall time by stage of a step, from its start and the start and end of the minimisation.
-    fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
+    fn times(&self, [started, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
         let outcome = &self.outcome;
         let seconds = |time: Duration| time.as_secs_f64();
         StageTimes {
-            setup: seconds((minimising - begun) + ended.elapsed()),
+            setup: seconds((minimising - started) + ended.elapsed()),
             evaluation: seconds(outcome.evaluation_time),
             assembly: seconds(outcome.assembly_time),
             update: seconds(outcome.update_time),
@@ -313,7 +313,7 @@ impl ImplicitStepper {
             coarsest: seconds(cycles.coarsest),
             transfer: seconds(cycles.restriction + cycles.prolongation),
             solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
-            total: seconds(begun.elapsed()),
+            total: seconds(started.elapsed()),
         }
     }
 
@@ -382,12 +382,12 @@ impl ImplicitStepper {
 
     /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     fn apply_friction_impulses(&mut self, dt: f64) {
-        let Work { next, flying: to, impulses, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
         self.system.add_impulses(next, dt, impulses);
         to.clone_from(next);
-        let (mass, held) = (&self.system.inertia.mass, &self.held);
-        impulses.slow(&self.x, to, dt, |v| (!held[v]).then(|| mass[v]));
+        let (mass, fixed) = (&self.system.inertia.mass, &self.fixed);
+        impulses.slow(&self.x, to, dt, |v| (!fixed[v]).then(|| mass[v]));
         truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
         std::mem::swap(next, to);
     }
@@ -440,7 +440,7 @@ impl Stepper for ImplicitStepper {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.begin_step(scene_state, dt)?;
         self.begin_minimiser();
         self.start_cuts = 0;
@@ -486,7 +486,7 @@ impl Stepper for ImplicitStepper {
         self.system.contacts.end_step(&self.x);
         self.system.self_contact.end_step(&self.x);
         let report = self.report(scene_state);
-        Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
+        Ok(StepReport { times: self.times([started, minimising, ended], cycles), ..report })
     }
 
     fn first_system(&mut self, scene_state: &SceneState, dt: f64) -> Result<StepSystem, Error> {
@@ -498,8 +498,8 @@ impl Stepper for ImplicitStepper {
         if scene_state.mode == Mode::Dynamic {
             self.choose_initial_guess(true);
         }
-        let pattern = Arc::new(self.system.analyse(scene_state, &self.held));
-        let (x, held) = (&self.work.next, &self.held);
+        let pattern = Arc::new(self.system.analyse(scene_state, &self.fixed));
+        let (x, fixed) = (&self.work.next, &self.fixed);
         let matrix = match scene_state.solver.method == Method::PROJECTIVE {
             true => {
                 let mut scalars = ScalarMatrix::zero(pattern);
@@ -520,7 +520,7 @@ impl Stepper for ImplicitStepper {
         self.system.gradient(x, &mut gradient);
         let start = scene_state.bodies.iter().flat_map(|body| &body.start);
         let free = |list: &mut dyn Iterator<Item = DVec3>| -> Vec<DVec3> {
-            list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
+            list.zip(fixed).filter(|(_, fixed)| !**fixed).map(|(value, _)| value).collect()
         };
         let rhs = free(&mut gradient.iter().map(|force| -*force));
         let current = free(&mut self.x.iter().copied()).into();
@@ -536,7 +536,7 @@ impl Stepper for ImplicitStepper {
         let before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         (self.start, self.first) = (start_positions(scene_state), None);
         if !self.system.self_contact.is_empty() {
-            self.system.self_contact.look_for_tangle(&self.x);
+            self.system.self_contact.update_tangle(&self.x);
             self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
         }
         self.drop_minimiser();
@@ -544,10 +544,10 @@ impl Stepper for ImplicitStepper {
 
     fn materials_changed(&mut self, scene_state: &SceneState) {
         let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
-        self.system.hold_on(&mut before);
+        self.system.take_over_anchors(&mut before);
         // Contact may be new, and the intersections are known to the previous system.
         if !self.system.self_contact.is_empty() {
-            self.system.self_contact.look_for_tangle(&self.x);
+            self.system.self_contact.update_tangle(&self.x);
         }
         // Without a matrix there is no pattern to compare: levels are rebuilt with the new stiffness.
         if !self.elasticity.is_assembled() {
@@ -565,7 +565,7 @@ impl Stepper for ImplicitStepper {
         }
         self.first = Some(first);
         if self.minimiser.is_some() {
-            self.system.analyse(scene_state, &self.held);
+            self.system.analyse(scene_state, &self.fixed);
         }
     }
 
@@ -593,11 +593,11 @@ impl Stepper for ImplicitStepper {
             (None, Some(minimiser)) => minimiser.save(),
             (None, None) => Vec::new(),
         };
-        let held = match &self.restored {
-            Some(restored) => restored.held.clone(),
-            None => bits(&self.held),
+        let fixed = match &self.restored {
+            Some(restored) => restored.fixed.clone(),
+            None => bits(&self.fixed),
         };
-        state.words(if saved.is_empty() { &[] } else { &held });
+        state.words(if saved.is_empty() { &[] } else { &fixed });
         state.words(&saved);
         self.system.contacts.save(state);
         self.system.self_contact.save(state);
@@ -606,7 +606,7 @@ impl Stepper for ImplicitStepper {
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
-        let restored = RestoredMinimiser { held: state.words()?, saved: state.words()? };
+        let restored = RestoredMinimiser { fixed: state.words()?, saved: state.words()? };
         self.system.contacts.restore(state)?;
         self.system.self_contact.restore(state)?;
         self.restored = Some(restored);
@@ -635,7 +635,7 @@ impl Stepper for ImplicitStepper {
 
     fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
-        let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
+        let free: Vec<u32> = (0..).zip(&self.fixed).filter(|(_, fixed)| !**fixed).map(|(v, _)| v).collect();
         let points = &self.system.points;
         let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
         let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();

@@ -96,7 +96,7 @@ pub(crate) fn minimiser(
             };
             Box::new(Projective::new(pattern, vertices, global))
         }
-        other => return Err(MinimiseError::UnknownMethod { method: other.word().to_owned() }),
+        other => return Err(MinimiseError::UnknownMethod { method: other.name().to_owned() }),
     })
 }
 

@@ -161,28 +161,28 @@ impl System {
         scene_state: &SceneState,
         time: f64,
         x: &mut [DVec3],
-        held: &mut Vec<bool>,
+        fixed: &mut Vec<bool>,
     ) -> Result<(), Error> {
         self.attachments.clear();
-        held.clear();
+        fixed.clear();
         // Vertices without mass belong to no element: nothing moves them.
-        held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
-        for pin in scene_state.pins.iter().filter(|pin| pin.holds_at(time)) {
+        fixed.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
+        for pin in scene_state.pins.iter().filter(|pin| pin.is_active_at(time)) {
             let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(scene_state, time)?);
             for point in &pin.points {
                 let target = pose.target(point);
                 if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
-                    held[(v + first) as usize] = true;
+                    fixed[(v + first) as usize] = true;
                     x[(v + first) as usize] = target;
                 } else {
                     let stiffness =
-                        pin.stiffness.unwrap_or_else(|| scene_state.bodies[pin.body].hold_stiffness());
-                    self.hold(pin.body, &point.weights, SoftConstraint { target, stiffness });
+                        pin.stiffness.unwrap_or_else(|| scene_state.bodies[pin.body].attachment_stiffness());
+                    self.attach(pin.body, &point.weights, SoftConstraint { target, stiffness });
                 }
             }
         }
         for grab in &scene_state.grabs {
-            self.hold(
+            self.attach(
                 grab.body,
                 &grab.weights,
                 SoftConstraint { target: grab.target, stiffness: grab.stiffness },
@@ -191,9 +191,9 @@ impl System {
         Ok(())
     }
 
-    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: SoftConstraint) {
+    fn attach(&mut self, body: usize, weights: &[(u32, f64)], constraint: SoftConstraint) {
         let first = self.first_unknown[body];
-        self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
+        self.attachments.attach(weights.iter().map(|&(v, w)| (v + first, w)), constraint);
     }
 
     /// Two triangles by their bodies and vertices.
@@ -210,7 +210,7 @@ impl System {
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.
-    pub(super) fn analyse(&mut self, scene_state: &SceneState, held: &[bool]) -> BlockPattern {
+    pub(super) fn analyse(&mut self, scene_state: &SceneState, fixed: &[bool]) -> BlockPattern {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
@@ -221,7 +221,7 @@ impl System {
         for (body, &first) in scene_state.bodies.iter().zip(&self.first_unknown) {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }
-        let pattern = BlockPattern::new(held, &pairs);
+        let pattern = BlockPattern::new(fixed, &pairs);
         self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
         pattern
     }
@@ -246,9 +246,9 @@ impl System {
     }
 
     /// Takes over the friction anchors from the previous system of the same bodies.
-    pub(super) fn hold_on(&mut self, before: &mut Self) {
-        self.contacts.hold_on(&mut before.contacts);
-        self.self_contact.hold_on(&mut before.self_contact);
+    pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
+        self.contacts.take_over_anchors(&mut before.contacts);
+        self.self_contact.take_over_anchors(&mut before.self_contact);
     }
 
     /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.

@@ -20,62 +20,63 @@ pub struct SoftConstraint {
 #[derive(Debug, Clone, Default)]
 pub struct Attachments {
     points: Embedding,
-    holds: Vec<SoftConstraint>,
+    constraints: Vec<SoftConstraint>,
 }
 
 impl Attachments {
     /// Removes all attachments.
     pub fn clear(&mut self) {
         self.points.clear();
-        self.holds.clear();
+        self.constraints.clear();
     }
 
     /// Attaches the point with these vertices and weights, which sum to 1.
-    pub fn hold(&mut self, point: impl IntoIterator<Item = (u32, f64)>, hold: SoftConstraint) {
+    pub fn attach(&mut self, point: impl IntoIterator<Item = (u32, f64)>, constraint: SoftConstraint) {
         self.points.push(point);
-        self.holds.push(hold);
+        self.constraints.push(constraint);
     }
 
     /// The number of attached points.
     pub fn len(&self) -> usize {
-        self.holds.len()
+        self.constraints.len()
     }
 
     /// Whether there are no attachments.
     pub fn is_empty(&self) -> bool {
-        self.holds.is_empty()
+        self.constraints.is_empty()
     }
 
     /// Every point by its vertices and weights, and its attachment.
     pub fn iter(&self) -> impl Iterator<Item = (&[(u32, f64)], &SoftConstraint)> {
-        self.holds.iter().enumerate().map(|(i, hold)| (self.points.weights(i), hold))
+        self.constraints.iter().enumerate().map(|(i, constraint)| (self.points.weights(i), constraint))
     }
 
     fn offset(&self, i: usize, x: &[DVec3]) -> DVec3 {
-        self.points.position(i, x) - self.holds[i].target
+        self.points.position(i, x) - self.constraints[i].target
     }
 }
 
 impl Energy for Attachments {
     fn value(&self, x: &[DVec3]) -> f64 {
-        let energy =
-            |(i, hold): (usize, &SoftConstraint)| 0.5 * hold.stiffness * self.offset(i, x).length_squared();
-        self.holds.iter().enumerate().map(energy).sum()
+        let energy = |(i, constraint): (usize, &SoftConstraint)| {
+            0.5 * constraint.stiffness * self.offset(i, x).length_squared()
+        };
+        self.constraints.iter().enumerate().map(energy).sum()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        for (i, hold) in self.holds.iter().enumerate() {
-            self.points.scatter(i, hold.stiffness * self.offset(i, x), gradient);
+        for (i, constraint) in self.constraints.iter().enumerate() {
+            self.points.scatter(i, constraint.stiffness * self.offset(i, x), gradient);
         }
     }
 
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
-        (0..self.holds.len()).for_each(|i| point_couplings(self.points.weights(i), pair));
+        (0..self.constraints.len()).for_each(|i| point_couplings(self.points.weights(i), pair));
     }
 
     fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, visit: PointVisitor<'_>) {
-        for (i, hold) in self.holds.iter().enumerate() {
-            visit(self.points.weights(i), DMat3::from_diagonal(DVec3::splat(hold.stiffness)));
+        for (i, constraint) in self.constraints.iter().enumerate() {
+            visit(self.points.weights(i), DMat3::from_diagonal(DVec3::splat(constraint.stiffness)));
         }
     }
 }
@@ -97,8 +98,8 @@ mod tests {
     #[test]
     fn derivatives_are_exact_and_positive() {
         let mut attachments = Attachments::default();
-        attachments.hold([(0, 0.2), (2, 0.8)], SoftConstraint { target: DVec3::Y, stiffness: 7.0 });
-        attachments.hold([(1, 1.0)], SoftConstraint { target: DVec3::Z, stiffness: 2.0 });
+        attachments.attach([(0, 0.2), (2, 0.8)], SoftConstraint { target: DVec3::Y, stiffness: 7.0 });
+        attachments.attach([(1, 1.0)], SoftConstraint { target: DVec3::Z, stiffness: 2.0 });
         let x = [DVec3::new(0.1, 0.2, 0.3), DVec3::new(1.0, -1.0, 0.5), DVec3::new(-0.4, 0.6, 2.0)];
         assert!(gradient_error(&attachments, &x) < 1e-8);
         assert!(hessian_error(&mut attachments, &x) < 1e-8);

@@ -220,8 +220,8 @@ fn external_cases(cases: &mut Vec<Case>) {
     let (rest, _) = cube();
     let x = deformations(&rest).swap_remove(1).1;
     let mut attachments = Attachments::default();
-    attachments.hold([(0, 0.2), (2, 0.5), (7, 0.3)], SoftConstraint { target: DVec3::Y, stiffness: 7.0 });
-    attachments.hold([(1, 1.0)], SoftConstraint { target: DVec3::Z, stiffness: 2.0 });
+    attachments.attach([(0, 0.2), (2, 0.5), (7, 0.3)], SoftConstraint { target: DVec3::Y, stiffness: 7.0 });
+    attachments.attach([(1, 1.0)], SoftConstraint { target: DVec3::Z, stiffness: 2.0 });
     external("attachments", Box::new(attachments), x.clone());
     let mass = (0..x.len()).map(|i| 0.1 + 0.05 * i as f64).collect();
     let inertia = Inertia { target: rest, mass, rate: 900.0, gravity: DVec3::new(0.0, -9.81, 0.0) };

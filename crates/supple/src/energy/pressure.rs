@@ -14,7 +14,7 @@ use glam::DVec3;
 
 use crate::energy::Energy;
 use crate::energy::element::order::morton_order;
-use crate::energy::element::{Blocks, Element, ElementSum};
+use crate::energy::element::{Element, ElementBlocks, ElementSum};
 use crate::material::HessianMode;
 use supple_core::parallel;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
@@ -163,10 +163,10 @@ impl Element<3> for Faces {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> Blocks<3> {
+    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> ElementBlocks<3> {
         let pressure = self.gauge;
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
-        let mut blocks = Blocks::<3>::default();
+        let mut blocks = ElementBlocks::<3>::default();
         for i in 0..3 {
             for j in 0..=i {
                 blocks[i][j] = (edges[j] - edges[i]).cross_matrix() * Lanes::splat(-pressure / 12.0);

@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use crate::energy::element::order::pack_batches;
 use crate::energy::element::triangle::{RestBatch, rest_batches, rest_order};
-use crate::energy::element::{Blocks, Element};
+use crate::energy::element::{Element, ElementBlocks};
 use crate::material::HessianMode;
 use crate::material::membrane::{PrincipalModes, isotropic_stress, isotropic_tangent};
 use supple_core::simd::{LaneVec3, Lanes};
@@ -86,7 +86,7 @@ impl Element<3> for StrainLimits {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: HessianMode) -> Blocks<3> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: HessianMode) -> ElementBlocks<3> {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));
         let stiffness = self.limits[batch][1];

@@ -16,7 +16,7 @@ pub struct Preset {
     pub name: &'static str,
     /// One-line description.
     pub about: &'static str,
-    kind: Kind,
+    kind: PresetKind,
     thickness: f64,
     poisson_ratio: f64,
     friction: f64,
@@ -25,7 +25,7 @@ pub struct Preset {
 
 /// The given numbers of a preset; the others are derived.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum PresetKind {
     /// kg/m², N/m, N·m.
     Fabric { area_density: f64, stretch: f64, bend: f64 },
     /// kg/m³, Pa.
@@ -37,7 +37,7 @@ const fn fabric(
     about: &'static str,
     [area_density, thickness, stretch, bend, friction]: [f64; 5],
 ) -> Preset {
-    let kind = Kind::Fabric { area_density, stretch, bend };
+    let kind = PresetKind::Fabric { area_density, stretch, bend };
     Preset { name, about, kind, thickness, poisson_ratio: 0.3, friction, damping: 0.002 }
 }
 
@@ -46,7 +46,7 @@ const fn solid(
     about: &'static str,
     [density, young_modulus, poisson_ratio, friction, damping]: [f64; 5],
 ) -> Preset {
-    let kind = Kind::Solid { density, young_modulus };
+    let kind = PresetKind::Solid { density, young_modulus };
     Preset { name, about, kind, thickness: 0.001, poisson_ratio, friction, damping }
 }
 
@@ -79,10 +79,10 @@ impl Preset {
     pub fn material(&self) -> Material {
         let Self { thickness, poisson_ratio, friction, damping, .. } = *self;
         let (density, young_modulus, area_density, stretch, bend) = match self.kind {
-            Kind::Fabric { area_density, stretch, bend } => {
+            PresetKind::Fabric { area_density, stretch, bend } => {
                 (area_density / thickness, stretch / thickness, area_density, stretch, bend)
             }
-            Kind::Solid { density, young_modulus } => {
+            PresetKind::Solid { density, young_modulus } => {
                 let bend = plate_bend_stiffness(young_modulus, thickness, poisson_ratio);
                 (density, young_modulus, density * thickness, young_modulus * thickness, bend)
             }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn fabrics_lie_in_the_measured_ranges() {
-        for preset in presets().iter().filter(|preset| matches!(preset.kind, Kind::Fabric { .. })) {
+        for preset in presets().iter().filter(|preset| matches!(preset.kind, PresetKind::Fabric { .. })) {
             let material = preset.material();
             assert!((0.05..=0.6).contains(&material.area_density), "{}", preset.name);
             assert!((5e-5..=2e-3).contains(&material.thickness), "{}", preset.name);

@@ -46,7 +46,7 @@ impl MaterialSpec {
             self.density.or_else(|| self.area_density.map(|mass| mass / thickness)).unwrap_or(preset.density);
         let says_sheet = self.young_modulus.is_some() || self.thickness.is_some();
         let says_mass = self.density.is_some() || self.thickness.is_some();
-        let derive = |said: bool, derived: f64, preset: f64| if said { derived } else { preset };
+        let derive = |is_given: bool, derived: f64, preset: f64| if is_given { derived } else { preset };
         let plate = plate_bend_stiffness(young_modulus, thickness, poisson_ratio);
         Material {
             young_modulus,

@@ -62,13 +62,13 @@ pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Reads a payload from start to end; every error names the byte in the file.
-pub(super) struct Reader<'a> {
+pub(super) struct PayloadReader<'a> {
     path: &'a Path,
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PayloadReader<'a> {
     /// Starts at the beginning of the payload.
     pub(super) fn new(path: &'a Path, bytes: &'a [u8]) -> Self {
         Self { path, bytes, at: 0 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::atomic::{create_folder, write_error};
-use super::bytes::{Number, Reader};
+use super::bytes::{Number, PayloadReader};
 use super::record::{self, RecordKind};
 use super::run_folder::{checkpoints_folder, numbered_files};
 use supple_core::FileError;
@@ -77,7 +77,7 @@ impl CheckpointStore {
     }
 
     /// The newest valid checkpoint, at or before a frame if one is given.
-    pub fn newest_whole(&self, at_or_before: Option<u32>) -> Result<FoundCheckpoint, FileError> {
+    pub fn newest_valid(&self, at_or_before: Option<u32>) -> Result<FoundCheckpoint, FileError> {
         let mut found = FoundCheckpoint::default();
         let newest = at_or_before.unwrap_or(u32::MAX);
         for frame in self.frames()?.into_iter().rev().filter(|&frame| frame <= newest) {
@@ -96,7 +96,7 @@ impl CheckpointStore {
     pub fn read(&self, frame: u32) -> Result<Checkpoint, FileError> {
         let path = self.path(frame);
         let mut payload = record::read(&path, CHECKPOINT)?;
-        let mut reader = Reader::new(&path, &payload);
+        let mut reader = PayloadReader::new(&path, &payload);
         let (stored, scene_fingerprint) = (reader.number::<u32>()?, reader.number()?);
         if stored != frame {
             return Err(
@@ -145,19 +145,19 @@ mod tests {
     fn the_newest_whole_checkpoint_is_found_and_damaged_ones_are_named() {
         let run = tempfile::tempdir().unwrap();
         let store = CheckpointStore::open(run.path(), None);
-        assert_eq!(store.newest_whole(None).unwrap(), FoundCheckpoint::default());
+        assert_eq!(store.newest_valid(None).unwrap(), FoundCheckpoint::default());
         for frame in 0..6 {
             store.write(frame, 7, &[frame as u8; 5]).unwrap();
         }
         fs::write(store.path(5), b"").unwrap();
         let whole = fs::read(store.path(4)).unwrap();
         fs::write(store.path(4), &whole[..whole.len() - 3]).unwrap();
-        let found = store.newest_whole(None).unwrap();
+        let found = store.newest_valid(None).unwrap();
         let expected = Checkpoint { frame: 3, scene_fingerprint: 7, payload: vec![3; 5] };
         assert_eq!(found.checkpoint, Some(expected));
         let damaged: Vec<_> = found.damaged.iter().map(|e| e.path.clone()).collect();
         assert_eq!(damaged, [store.path(5), store.path(4)]);
-        assert_eq!(store.newest_whole(Some(2)).unwrap().checkpoint.unwrap().frame, 2);
+        assert_eq!(store.newest_valid(Some(2)).unwrap().checkpoint.unwrap().frame, 2);
     }
 
     #[test]
@@ -168,13 +168,13 @@ mod tests {
         let whole = fs::read(store.path(1)).unwrap();
         for length in 0..whole.len() {
             fs::write(store.path(1), &whole[..length]).unwrap();
-            assert!(store.newest_whole(None).unwrap().checkpoint.is_none(), "{length}");
+            assert!(store.newest_valid(None).unwrap().checkpoint.is_none(), "{length}");
         }
         for bit in 0..8 * whole.len() {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             fs::write(store.path(1), &flipped).unwrap();
-            assert_eq!(store.newest_whole(None).unwrap().damaged.len(), 1, "bit {bit}");
+            assert_eq!(store.newest_valid(None).unwrap().damaged.len(), 1, "bit {bit}");
         }
     }
 

@@ -9,7 +9,7 @@ use glam::Vec3;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::atomic::{create_folder, write_error};
-use super::bytes::{Number, Reader, put_list};
+use super::bytes::{Number, PayloadReader, put_list};
 use super::checkpoint::CheckpointStore;
 use super::frame::{Frame, FrameBody, FrameSurface};
 use super::record::{self, RecordKind};
@@ -116,7 +116,7 @@ impl FrameCache {
             return Err(FileError::whole(&path, self.missing_frame(index)?));
         }
         let payload = record::read(&path, FRAME)?;
-        let mut reader = Reader::new(&path, &payload);
+        let mut reader = PayloadReader::new(&path, &payload);
         let stored_index: u32 = reader.number()?;
         if stored_index != index {
             return Err(reader

@@ -14,7 +14,7 @@ const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;
 const LOCK_NAME: &str = ".lock";
 /// Longer than a lock probe takes.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(30);
+const LOCK_PROBE: std::time::Duration = std::time::Duration::from_millis(30);
 
 /// Metadata of a run that is not in its frames; stored in `frames/run.json`, which also marks a folder as a run of Supple.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
     let file = File::create(&path).map_err(|e| write_error(&path, "create", &e))?;
     // A process that only checks whether the run is being written holds the lock for a moment.
     let locked = file.try_lock().or_else(|_| {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LOCK_PROBE);
         file.try_lock()
     });
     let file = match locked {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use glam::{DMat3, DVec3};
 
-use super::bytes::{Number, Reader, put_list, put_string};
+use super::bytes::{Number, PayloadReader, put_list, put_string};
 use super::frame::FrameSurface;
 use super::record::RecordKind;
 use supple_core::FileError;
@@ -48,7 +48,7 @@ pub(super) fn encode(surface: &FrameSurface) -> Vec<u8> {
 
 /// Reads what [`encode`] wrote and checks every index.
 pub(super) fn decode(path: &Path, payload: &[u8]) -> Result<FrameSurface, FileError> {
-    let mut reader = Reader::new(path, payload);
+    let mut reader = PayloadReader::new(path, payload);
     let name = reader.string("the body's name")?;
     let file_from_world = DMat3::from_cols_array(&reader.number()?);
     let mut mesh = SurfaceMesh {
@@ -130,7 +130,9 @@ fn put_attribute<const N: usize>(out: &mut Vec<u8>, attribute: Option<&CornerAtt
     }
 }
 
-fn read_attribute<const N: usize>(reader: &mut Reader) -> Result<Option<CornerAttribute<N>>, FileError> {
+fn read_attribute<const N: usize>(
+    reader: &mut PayloadReader,
+) -> Result<Option<CornerAttribute<N>>, FileError> {
     if reader.number::<u8>()? == 0 {
         return Ok(None);
     }
@@ -150,7 +152,7 @@ fn put_labels(out: &mut Vec<u8>, labels: &FaceLabels) {
     put_list(out, labels.label_of_face.iter().copied());
 }
 
-fn read_labels(reader: &mut Reader) -> Result<FaceLabels, FileError> {
+fn read_labels(reader: &mut PayloadReader) -> Result<FaceLabels, FileError> {
     let code: u8 = reader.number()?;
     let kind = *LABEL_KINDS
         .get(usize::from(code))
@@ -163,7 +165,7 @@ fn put_strings(out: &mut Vec<u8>, texts: &[String]) {
     texts.iter().for_each(|text| put_string(out, text));
 }
 
-fn read_strings(reader: &mut Reader) -> Result<Vec<String>, FileError> {
+fn read_strings(reader: &mut PayloadReader) -> Result<Vec<String>, FileError> {
     let count: u32 = reader.number()?;
     (0..count).map(|_| reader.string("a name")).collect()
 }

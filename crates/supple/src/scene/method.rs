@@ -13,19 +13,19 @@ use crate::scene::{LinearKind, Scene};
 /// The built-in ones are constants (`Method::NEWTON`, `Method::HPBD` …); other crates create theirs by [`Method::new`].
 #[derive(Clone, Copy)]
 pub struct Method {
-    word: &'static str,
+    name: &'static str,
     stepper: &'static dyn StepperDeclaration,
 }
 
 impl Method {
     /// A method by its name, which must be one that `stepper` declares.
-    pub const fn new(word: &'static str, stepper: &'static dyn StepperDeclaration) -> Self {
-        Self { word, stepper }
+    pub const fn new(name: &'static str, stepper: &'static dyn StepperDeclaration) -> Self {
+        Self { name, stepper }
     }
 
     /// Its name in scenes and on the command line.
-    pub const fn word(self) -> &'static str {
-        self.word
+    pub const fn name(self) -> &'static str {
+        self.name
     }
 
     /// The declaration of its stepper.
@@ -41,19 +41,19 @@ impl Method {
     /// Its display name.
     pub fn title(self) -> &'static str {
         let names = self.stepper.methods();
-        names.iter().find(|name| name.word == self.word).map_or(self.word, |name| name.title)
+        names.iter().find(|name| name.name == self.name).map_or(self.name, |name| name.title)
     }
 
     /// Whether a running simulation can switch from one method to the other and keep its state: the methods of one stepper
     /// solve for the same degrees of freedom, every other stepper has its own discretisation.
     pub fn shares_state_with(self, other: Self) -> bool {
-        self == other || self.stepper.methods().iter().any(|name| name.word == other.word)
+        self == other || self.stepper.methods().iter().any(|name| name.name == other.name)
     }
 }
 
 impl PartialEq for Method {
     fn eq(&self, other: &Self) -> bool {
-        self.word == other.word
+        self.name == other.name
     }
 }
 
@@ -61,13 +61,13 @@ impl Eq for Method {}
 
 impl fmt::Debug for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Method").field(&self.word).finish()
+        f.debug_tuple("Method").field(&self.name).finish()
     }
 }
 
 impl Serialize for Method {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word)
+        serializer.serialize_str(self.name)
     }
 }
 
@@ -75,7 +75,7 @@ impl Serialize for Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MethodName {
     /// In scenes and on the command line: lower case, with hyphens.
-    pub word: &'static str,
+    pub name: &'static str,
     /// One-line display name.
     pub title: &'static str,
 }
@@ -163,8 +163,8 @@ impl Declarations {
     /// # Panics
     /// If one of its methods or its option table has the name of an earlier one: names are chosen by the program.
     pub fn add(&mut self, stepper: &'static dyn StepperDeclaration) {
-        for name in stepper.methods() {
-            assert!(self.method(name.word).is_none(), "two steppers with a method `{}`", name.word);
+        for method in stepper.methods() {
+            assert!(self.method(method.name).is_none(), "two steppers with a method `{}`", method.name);
         }
         if let Some(table) = stepper.options() {
             let known = self.option_tables().any(|other| other.name() == table.name());
@@ -176,19 +176,19 @@ impl Declarations {
     /// All methods.
     pub fn methods(&self) -> impl Iterator<Item = Method> {
         let of = |&stepper: &&'static dyn StepperDeclaration| {
-            stepper.methods().iter().map(move |name| Method::new(name.word, stepper))
+            stepper.methods().iter().map(move |name| Method::new(name.name, stepper))
         };
         self.0.iter().flat_map(of)
     }
 
     /// The method of this name.
-    pub fn method(&self, word: &str) -> Option<Method> {
-        self.methods().find(|method| method.word == word)
+    pub fn method(&self, name: &str) -> Option<Method> {
+        self.methods().find(|method| method.name == name)
     }
 
     /// The names of all methods.
-    pub fn method_words(&self) -> Vec<&'static str> {
-        self.methods().map(Method::word).collect()
+    pub fn method_names(&self) -> Vec<&'static str> {
+        self.methods().map(Method::name).collect()
     }
 
     /// The option tables.
@@ -197,17 +197,17 @@ impl Declarations {
     }
 
     /// The names that `--solver` accepts, for messages: methods, linear solvers, and combinations.
-    pub fn solver_words(&self) -> String {
+    pub fn solver_names(&self) -> String {
         format!(
             "the methods {}, the linear solvers {}, and both together as `lbfgs+jacobi`",
-            self.method_words().join(", "),
-            LinearKind::ALL.map(LinearKind::word).join(", ")
+            self.method_names().join(", "),
+            LinearKind::ALL.map(LinearKind::name).join(", ")
         )
     }
 }
 
 impl fmt::Debug for Declarations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Declarations").field(&self.method_words()).finish()
+        f.debug_tuple("Declarations").field(&self.method_names()).finish()
     }
 }

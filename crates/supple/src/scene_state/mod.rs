@@ -281,11 +281,11 @@ impl SceneState {
             stiffness,
             driver,
             during: pin.during,
-            begun: None,
+            active_since: None,
             offset: DVec3::ZERO,
         };
         // A pin active from the start is at its position in the scene.
-        pin.begun = pin.begins_at(0.0).then_some(0.0);
+        pin.active_since = pin.activates_at(0.0).then_some(0.0);
         self.bind_to_driver(&mut pin)?;
         Ok(pin)
     }

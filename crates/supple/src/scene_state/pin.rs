@@ -49,7 +49,7 @@ pub struct ActivePin {
     /// The interval in which it is active, in seconds.
     pub during: Option<[f64; 2]>,
     /// When it became active, in seconds; `None` before that.
-    pub begun: Option<f64>,
+    pub active_since: Option<f64>,
     /// User displacement, in metres.
     pub offset: DVec3,
 }
@@ -59,22 +59,22 @@ const ROUNDING: f64 = 1e-9;
 
 impl ActivePin {
     /// Whether it is active at the end of a step.
-    pub fn holds_at(&self, time: f64) -> bool {
-        self.begun.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
+    pub fn is_active_at(&self, time: f64) -> bool {
+        self.active_since.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
     }
 
     /// Whether it becomes active with the step that starts at `time`.
-    pub(crate) fn begins_at(&self, time: f64) -> bool {
-        self.begun.is_none() && self.may_have_begun(time)
+    pub(crate) fn activates_at(&self, time: f64) -> bool {
+        self.active_since.is_none() && self.may_be_active(time)
     }
 
-    fn may_have_begun(&self, time: f64) -> bool {
+    fn may_be_active(&self, time: f64) -> bool {
         self.during.is_none_or(|[from, _]| from <= time + ROUNDING)
     }
 
     /// Captures the current positions of its points: `x` are the unknowns of its body.
     pub(crate) fn begin(&mut self, time: f64, x: &[DVec3]) {
-        self.begun = Some(time);
+        self.active_since = Some(time);
         for point in &mut self.points {
             point.start = point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
         }
@@ -99,7 +99,7 @@ impl ActivePin {
 #[derive(Debug)]
 pub(crate) struct SavedPin {
     key: u64,
-    begun: Option<f64>,
+    active_since: Option<f64>,
     starts: Vec<DVec3>,
 }
 
@@ -109,8 +109,8 @@ impl SavedPin {
         state.whole(pins.len() as u64);
         for (pin, key) in pins.iter().zip(keys) {
             state.whole(*key);
-            state.whole(u64::from(pin.begun.is_some()));
-            state.number(pin.begun.unwrap_or(0.0));
+            state.whole(u64::from(pin.active_since.is_some()));
+            state.number(pin.active_since.unwrap_or(0.0));
             state.vectors(&pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
         }
     }
@@ -121,8 +121,8 @@ impl SavedPin {
         // Every pin is read before space for the next one is allocated: a wrong count ends with the bytes.
         let mut pins = Vec::new();
         for _ in 0..count {
-            let (key, has_begun, begun) = (state.whole()?, state.whole()? != 0, state.number()?);
-            pins.push(Self { key, begun: has_begun.then_some(begun), starts: state.list()? });
+            let (key, is_active, active_since) = (state.whole()?, state.whole()? != 0, state.number()?);
+            pins.push(Self { key, active_since: is_active.then_some(active_since), starts: state.list()? });
         }
         Ok(pins)
     }
@@ -131,11 +131,11 @@ impl SavedPin {
     /// later, are not active yet: they capture their points' positions when the next step starts.
     pub(crate) fn restore_all(mut saved: Vec<Self>, pins: &mut [ActivePin], keys: &[u64]) {
         for (pin, key) in pins.iter_mut().zip(keys) {
-            pin.begun = None;
+            pin.active_since = None;
             let same = |other: &Self| other.key == *key && other.starts.len() == pin.points.len();
             let Some(found) = saved.iter().position(same) else { continue };
             let found = saved.remove(found);
-            pin.begun = found.begun.filter(|begun| pin.may_have_begun(*begun));
+            pin.active_since = found.active_since.filter(|active_since| pin.may_be_active(*active_since));
             for (point, start) in pin.points.iter_mut().zip(found.starts) {
                 point.start = start;
             }
@@ -177,7 +177,7 @@ mod tests {
             stiffness: None,
             driver: Some(PinDriver::Motion(motion)),
             during,
-            begun: None,
+            active_since: None,
             offset: DVec3::ZERO,
         }
     }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_later_pin_starts_where_its_points_are_and_moves_by_the_change_of_its_pose() {
         let mut pin = lifted_pin(Some([1.0, 3.0]));
-        assert!(!pin.begins_at(0.9) && pin.begins_at(1.0) && pin.begins_at(1.0 - 1e-12));
+        assert!(!pin.activates_at(0.9) && pin.activates_at(1.0) && pin.activates_at(1.0 - 1e-12));
         pin.begin(1.0, &[DVec3::new(2.0, 3.0, 4.0), DVec3::new(4.0, 5.0, 6.0)]);
         let held = DVec3::new(3.0, 4.0, 5.0);
         assert_eq!(pin.points[0].start, held);
@@ -193,13 +193,13 @@ mod tests {
         let motion = motion_of(&pin);
         let expected = motion.pose(2.5).apply(motion.pose(1.0).apply_inverse(held));
         assert_eq!(target(&pin, 2.5), expected);
-        assert!(pin.holds_at(3.0) && !pin.holds_at(3.1));
+        assert!(pin.is_active_at(3.0) && !pin.is_active_at(3.1));
     }
 
     #[test]
     fn a_pin_from_the_start_has_the_pose_of_its_motion() {
         let mut pin = lifted_pin(None);
-        pin.begun = Some(0.0);
+        pin.active_since = Some(0.0);
         assert_eq!(target(&pin, 2.0), motion_of(&pin).pose(2.0).apply(DVec3::ZERO));
     }
 }

@@ -110,8 +110,8 @@ impl Solver {
     /// assert!(solver.choose("conjugate").is_err());
     /// # Ok::<(), supple::Error>(())
     /// ```
-    pub fn choose(&mut self, word: &str) -> Result<(), Error> {
-        self.choose_from(word, &Registry::builtin())
+    pub fn choose(&mut self, name: &str) -> Result<(), Error> {
+        self.choose_from(name, &Registry::builtin())
     }
 }
 
@@ -134,8 +134,8 @@ mod tests {
         let registry = Registry::builtin();
         assert_eq!(registry.methods().collect::<Vec<_>>(), builtin);
         for method in builtin {
-            assert!(registry.kind(method).is_ok() && method.title() != method.word());
-            assert!(Solver::default().choose(method.word()).is_ok());
+            assert!(registry.kind(method).is_ok() && method.title() != method.name());
+            assert!(Solver::default().choose(method.name()).is_ok());
         }
     }
 

@@ -124,7 +124,7 @@ impl Simulation {
     fn begin_pins(&mut self) -> Result<(), Error> {
         let (now, mut pins) = (self.scene_state.time, std::mem::take(&mut self.scene_state.pins));
         let mut settled = Ok(());
-        for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
+        for pin in pins.iter_mut().filter(|pin| pin.activates_at(now)) {
             pin.begin(now, &self.body_unknowns(pin.body));
             settled = settled.and(self.scene_state.bind_to_driver(pin));
         }
@@ -305,8 +305,9 @@ impl Simulation {
     /// Pins with the same points as before keep their anchors on their driver; the others find them again.
     fn restore_pins(&mut self, saved: Vec<SavedPin>) -> Result<(), Error> {
         let (keys, mut pins) = (self.scene_state.pin_keys(), std::mem::take(&mut self.scene_state.pins));
-        let held =
-            |pin: &ActivePin| (pin.begun, pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
+        let held = |pin: &ActivePin| {
+            (pin.active_since, pin.points.iter().map(|point| point.start).collect::<Vec<_>>())
+        };
         let before: Vec<_> = pins.iter().map(held).collect();
         SavedPin::restore_all(saved, &mut pins, &keys);
         let mut settled = Ok(());

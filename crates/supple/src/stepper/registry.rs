@@ -29,7 +29,7 @@ pub trait StepperKind: StepperDeclaration {
 /// ```
 /// use supple::simulation::Registry;
 /// let steppers = Registry::builtin();
-/// assert!(steppers.method_words().contains(&"hpbd"));
+/// assert!(steppers.method_names().contains(&"hpbd"));
 /// let scene = steppers.scene_reader().builtin("demo")?;
 /// assert_eq!(scene.name, "demo");
 /// # Ok::<(), supple::Error>(())
@@ -73,12 +73,12 @@ impl Registry {
     /// The kind of stepper of a method.
     pub fn kind(&self, method: Method) -> Result<&'static dyn StepperKind, Error> {
         let answers =
-            |kind: &&'static dyn StepperKind| kind.methods().iter().any(|name| name.word == method.word());
+            |kind: &&'static dyn StepperKind| kind.methods().iter().any(|known| known.name == method.name());
         self.0.kinds.iter().copied().find(answers).ok_or_else(|| {
             Error::Invalid(format!(
                 "this program has no stepper for the method `{}`; it has {}",
-                method.word(),
-                list(self.method_words())
+                method.name(),
+                list(self.method_names())
             ))
         })
     }
@@ -95,6 +95,6 @@ impl Deref for Registry {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Registry").field(&self.method_words()).finish()
+        f.debug_tuple("Registry").field(&self.method_names()).finish()
     }
 }

@@ -10,7 +10,7 @@ use supple::scene::{
     ShapeSource, World,
 };
 use supple::simulation::Simulation;
-use supple::solvers::hpbd::Options;
+use supple::solvers::hpbd::HpbdOptions;
 
 /// A square metre of cloth, hung upright by its upper side half a metre up.
 fn curtain(cells: u32, material: impl Into<MaterialSpec>) -> Scene {
@@ -39,7 +39,12 @@ fn lowest(simulation: &Simulation) -> f64 {
 fn the_hierarchy_carries_corrections_across_the_cloth() {
     let strain = |levels: u32, sweeps: u32| {
         let mut scene = curtain(60, "cotton");
-        scene.solver.options.set(Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() });
+        scene.solver.options.set(HpbdOptions {
+            levels,
+            sweeps,
+            stiffness: Some(1.0),
+            ..HpbdOptions::default()
+        });
         -0.5 - lowest(&run(scene, 90, 1.0 / 60.0))
     };
     // With only two sweeps the lower half does not feel the pins of the upper side; ten would be needed for this.
@@ -88,7 +93,7 @@ fn a_bar_hangs_as_long_as_newtons_method_says() {
     let longer = |method: Method, levels: u32| {
         let mut scene = scene.clone();
         scene.solver.method = method;
-        scene.solver.options.set(Options { sweeps: 30, levels, ..Options::default() });
+        scene.solver.options.set(HpbdOptions { sweeps: 30, levels, ..HpbdOptions::default() });
         let bar = run(scene, 300, 1.0 / 60.0);
         bar.positions().iter().map(|p| p.x).fold(f64::NEG_INFINITY, f64::max) - 0.5
     };
@@ -117,13 +122,13 @@ fn a_long_step_is_taken_in_small_ones() {
     let undamped = MaterialSpec { damping: Some(0.0), ..MaterialSpec::preset("cotton") };
     let scene = || {
         let mut scene = curtain(12, undamped.clone());
-        scene.solver.options.get_mut::<Options>().longest_step = Some(1.0 / 1024.0);
-        scene.solver.options.get_mut::<Options>().levels = 0;
+        scene.solver.options.get_mut::<HpbdOptions>().longest_step = Some(1.0 / 1024.0);
+        scene.solver.options.get_mut::<HpbdOptions>().levels = 0;
         scene
     };
     let mut long = Simulation::new(scene()).unwrap();
     let report = long.step(1.0 / 128.0).unwrap();
-    assert_eq!(report.nonlinear_iterations, 8 * Options::default().sweeps);
+    assert_eq!(report.nonlinear_iterations, 8 * HpbdOptions::default().sweeps);
     let short = run(scene(), 8, 1.0 / 1024.0);
     for (a, b) in long.positions().iter().zip(short.positions()) {
         assert!(a.distance(*b) < 1e-12, "{a} {b}");
@@ -360,7 +365,7 @@ fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
     let mut scene = Scene::builder().body(cloth).body(other).build().unwrap();
     scene.world.gravity = DVec3::ZERO;
     scene.solver.method = Method::HPBD;
-    scene.solver.options.set(Options { sweeps: 2, stiffness: Some(1.0), ..Options::default() });
+    scene.solver.options.set(HpbdOptions { sweeps: 2, stiffness: Some(1.0), ..HpbdOptions::default() });
     let mut simulation = Simulation::new(scene).unwrap();
     let mut touched = 0;
     for _ in 0..60 {
@@ -403,7 +408,11 @@ fn a_used_up_budget_is_reported_and_leaves_a_state_to_go_on_from() {
 #[test]
 fn sweeps_end_with_the_budget() {
     let mut scene = curtain(24, "cotton");
-    scene.solver.options.set(Options { sweeps: 10_000, longest_step: Some(1.0), ..Options::default() });
+    scene.solver.options.set(HpbdOptions {
+        sweeps: 10_000,
+        longest_step: Some(1.0),
+        ..HpbdOptions::default()
+    });
     let mut simulation = Simulation::new(scene).unwrap();
     let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(1)).unwrap();
     assert!(!report.converged && (1..10_000).contains(&report.nonlinear_iterations), "{report:?}");

@@ -280,7 +280,7 @@ fn vertices_tear_when_the_scene_says_so_and_what_is_cut_off_falls_freely() {
         }
     }
     // Prolonged corrections (equation 7) do not conserve momentum, so it falls without a hierarchy.
-    scene.solver.options.get_mut::<hpbd::Options>().levels = 0;
+    scene.solver.options.get_mut::<hpbd::HpbdOptions>().levels = 0;
     let mut simulation = Simulation::new(scene.clone()).unwrap();
     for _ in 0..11 {
         simulation.step(DT).unwrap();

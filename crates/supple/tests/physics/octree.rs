@@ -22,7 +22,7 @@ fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -
     scene.time.mode = Mode::Quasistatic;
     scene.solver.method = method;
     scene.solver.tolerance = 1e-6;
-    scene.solver.options.get_mut::<octree::Options>().tolerance = 1e-3;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().tolerance = 1e-3;
     scene
 }
 

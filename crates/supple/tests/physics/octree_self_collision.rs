@@ -6,7 +6,7 @@ use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::scene::{Body, Keyframe, Method, Motion, Pin, Scene, Selection, Shape, ShapeSource, World};
 use supple::simulation::Simulation;
-use supple::solvers::octree::{self, SelfCollisions};
+use supple::solvers::octree::{self, SelfCollisionModel};
 
 /// The side of the cubes that bodies consist of, in metres.
 const CUBE: f64 = 0.0125;
@@ -66,7 +66,7 @@ fn write_cubes(path: &Path, size: [i32; 3], is_full: impl Fn([i32; 3]) -> bool) 
 
 /// Two fingers on a palm, 4 cubes thick and 4 apart, that pins at their tips press into each other: at the pins' targets they
 /// would overlap by 4 cubes.
-fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
+fn fingers(folder: &Path, collision: SelfCollisionModel) -> Scene {
     let path = folder.join("fingers.obj");
     write_cubes(&path, [12, 24, 6], |[x, y, _]| y < 6 || !(4..8).contains(&x));
     let mut body = Body::new("fingers", Shape::new(ShapeSource::File(path))).material(flesh(0.2));
@@ -92,7 +92,7 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
     scene.contact.thickness = 0.003;
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.options.get_mut::<octree::Options>().self_collision = collision;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = collision;
     scene
 }
 
@@ -127,14 +127,14 @@ fn gap(simulation: &Simulation) -> f64 {
 #[test]
 fn fingers_of_one_body_pressed_into_each_other_come_to_rest_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let mut simulation = Simulation::new(fingers(folder.path(), SelfCollisions::Intersection)).unwrap();
+    let mut simulation = Simulation::new(fingers(folder.path(), SelfCollisionModel::Intersection)).unwrap();
     let (longest, last) = longest_inside(&mut simulation, 24);
     assert!(longest <= 3 && last == 0, "inside for {longest} steps, {last} at the end");
     // They touch; rotated against each other, one may extend past the farthest point of the other, by the thickness at most.
     let gap = gap(&simulation);
     assert!((-0.003..0.006).contains(&gap), "they touch: {gap}");
     // Without contact they cross by far.
-    let mut scene = fingers(folder.path(), SelfCollisions::Intersection);
+    let mut scene = fingers(folder.path(), SelfCollisionModel::Intersection);
     scene.bodies[0].self_contact = false;
     let mut free = Simulation::new(scene).unwrap();
     for _ in 0..24 {
@@ -159,7 +159,7 @@ fn tangled(folder: &Path) -> Scene {
     scene.contact.thickness = 0.002;
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.options.get_mut::<octree::Options>().self_collision = SelfCollisions::Intersection;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = SelfCollisionModel::Intersection;
     scene
 }
 
@@ -186,7 +186,7 @@ fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
 #[test]
 fn pushing_back_has_the_same_bits_for_any_number_of_threads_and_from_a_saved_state() {
     let folder = tempfile::tempdir().unwrap();
-    let scene = fingers(folder.path(), SelfCollisions::Intersection);
+    let scene = fingers(folder.path(), SelfCollisionModel::Intersection);
     let hashes = |threads: usize| {
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

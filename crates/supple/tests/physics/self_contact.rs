@@ -251,7 +251,7 @@ fn bodies_that_start_almost_touching_are_not_thrown_apart() {
 }
 
 #[test]
-fn bodies_that_start_almost_touching_stay_calm_when_a_scene_changes_or_goes_on_from_a_saved_state() {
+fn bodies_that_start_almost_touching_stay_calm_after_changes_and_restores() {
     let mut simulation = block_on_block(1e-8);
     is_not_thrown(&mut simulation, 2, "first steps");
     let saved = simulation.save();

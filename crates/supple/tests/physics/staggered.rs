@@ -237,7 +237,7 @@ fn what_lattices_cannot_do_is_refused_with_the_reason() {
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("neo-hookean") && problem.contains("staggered"), "{problem}");
     let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
-    scene.solver.options.get_mut::<staggered::Options>().cell = Some(-1.0);
+    scene.solver.options.get_mut::<staggered::StaggeredOptions>().cell = Some(-1.0);
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("staggered.cell"), "{problem}");
 }

@@ -305,13 +305,13 @@ fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
 /// The levels are kept when a material changes; so are those of a simulation in which it was changed before its first step.
 #[test]
 fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
-    let begun = || Simulation::new(halves(5000.0, 0.0, 1.0)).unwrap();
+    let fresh = || Simulation::new(halves(5000.0, 0.0, 1.0)).unwrap();
     let change = |simulation: &mut Simulation, scene: &Scene| {
         let body = simulation.body("cloth").unwrap();
         simulation.change_body(body, &scene.bodies[0]).unwrap();
     };
     let (softer, smaller) = (halves(2.0, 0.01, 1.0), halves(900.0, 0.0, 0.95));
-    let mut unbroken = begun();
+    let mut unbroken = fresh();
     run(&mut unbroken, 3);
     change(&mut unbroken, &softer);
     run(&mut unbroken, 3);
@@ -322,14 +322,14 @@ fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
     let shrunk = unbroken.save();
     // The second pin becomes active during the run: the method is selected again.
     run(&mut unbroken, 5);
-    let mut resumed = begun();
+    let mut resumed = fresh();
     change(&mut resumed, &softer);
     resumed.restore(&softened).unwrap();
     run(&mut resumed, 1);
     change(&mut resumed, &smaller);
     run(&mut resumed, 6);
     assert_eq!(resumed.state_hash(), unbroken.state_hash());
-    let mut resumed = begun();
+    let mut resumed = fresh();
     change(&mut resumed, &softer);
     change(&mut resumed, &smaller);
     resumed.restore(&shrunk).unwrap();

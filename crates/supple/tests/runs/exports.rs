@@ -267,14 +267,14 @@ fn an_export_that_is_stopped_leaves_whole_files_alone() {
     let dir = tempfile::tempdir().unwrap();
     let cache = write_run(&dir.path().join("run"), &[0, 1, 2], &[Arc::new(ball())]);
     for format in ExportFormat::ALL {
-        let out = dir.path().join(format.word());
+        let out = dir.path().join(format.name());
         let error = export(&cache, &[format], &out, &mut |done, _| match done {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         });
         assert!(matches!(error, Err(Error::Stopped { done: 1, total: 3 })), "{format}: {error:?}");
         // Sequences keep the files of finished frames; a file for all frames does not exist.
-        let sequence = out.join(format.word());
+        let sequence = out.join(format.name());
         let kept = if sequence.exists() { fs::read_dir(sequence).unwrap().count() } else { 0 };
         let expected = matches!(format, ExportFormat::Obj | ExportFormat::Ply | ExportFormat::Vtu);
         assert_eq!(kept, usize::from(expected), "{format}");
@@ -327,7 +327,7 @@ fn the_same_run_gives_the_same_bytes() {
 #[test]
 fn format_words_are_read_and_wrong_ones_get_the_nearest() {
     for format in ExportFormat::ALL {
-        assert_eq!(format.word().parse::<ExportFormat>().unwrap(), format);
+        assert_eq!(format.name().parse::<ExportFormat>().unwrap(), format);
         let json = serde_json::to_string(&format).unwrap();
         assert_eq!(json, format!("\"{format}\""));
         assert_eq!(serde_json::from_str::<ExportFormat>(&json).unwrap(), format);
@@ -357,7 +357,7 @@ fn scenes_can_ask_for_every_export_format_and_for_no_other() {
         let scene = Scene::from_toml(&text, "formats", ".").unwrap();
         scene.check().into_iter().map(|problem| problem.error.to_string()).collect::<Vec<_>>()
     };
-    let words = ExportFormat::ALL.map(ExportFormat::word);
+    let words = ExportFormat::ALL.map(ExportFormat::name);
     assert_eq!(problems(&words), [""; 0]);
     let [unknown] = &problems(&["fbx"])[..] else { panic!("one problem was expected") };
     let named = unknown.split("There are ").nth(1).unwrap().split('`').skip(1).step_by(2);

@@ -17,7 +17,7 @@ use supple::scene::{
     Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World,
     builtin_scenes,
 };
-use supple::solvers::hpbd::Options;
+use supple::solvers::hpbd::HpbdOptions;
 use supple::solvers::octree;
 use supple::solvers::staggered;
 
@@ -247,18 +247,21 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     let solver =
         (prop::sample::select(methods), prop::sample::select(&LinearKind::ALL[..]), number(), any::<u32>())
             .prop_map(|(method, kind, tolerance, max_iterations)| {
-                let hpbd = Options {
+                let hpbd = HpbdOptions {
                     sweeps: max_iterations,
                     stiffness: Some(tolerance),
                     longest_step: Some(tolerance),
-                    ..Options::default()
+                    ..HpbdOptions::default()
                 };
-                let octree = octree::Options {
+                let octree = octree::OctreeOptions {
                     damping: Some(tolerance),
                     max_iterations,
-                    ..octree::Options::default()
+                    ..octree::OctreeOptions::default()
                 };
-                let staggered = staggered::Options { cell: Some(tolerance), ..staggered::Options::default() };
+                let staggered = staggered::StaggeredOptions {
+                    cell: Some(tolerance),
+                    ..staggered::StaggeredOptions::default()
+                };
                 let solver = Solver {
                     method,
                     linear: LinearOptions::from(kind),

@@ -180,7 +180,7 @@ impl SelfContact {
     }
 
     /// Updates the intersections at `x`.
-    pub fn look_for_tangle(&mut self, x: &[DVec3]) {
+    pub fn update_tangle(&mut self, x: &[DVec3]) {
         let Self { properties, detection, tangle, .. } = self;
         let found = detection.get_mut().unwrap_or_else(PoisonError::into_inner);
         place(&properties.points, x, &mut found.at);
@@ -211,7 +211,7 @@ impl SelfContact {
         let ContactProperties { friction_model, thickness, .. } = self.properties;
         self.friction = Friction::over(friction_model, dt, thickness);
         if self.tangled {
-            self.look_for_tangle(x);
+            self.update_tangle(x);
         }
         let mut tugs = std::mem::take(&mut self.tugs);
         let mut grips = std::mem::take(&mut self.grips);
@@ -241,7 +241,7 @@ impl SelfContact {
     }
 
     /// Takes over the state from the previous contact of the same surfaces: the slip of pairs, and the initial gaps of bodies.
-    pub fn hold_on(&mut self, before: &mut Self) {
+    pub fn take_over_anchors(&mut self, before: &mut Self) {
         self.adhesion = std::mem::take(&mut before.adhesion);
         self.start_gaps = std::mem::take(&mut before.start_gaps);
     }
@@ -305,7 +305,7 @@ impl SelfContact {
             tugs.push(UntanglingSpring {
                 points: piercing.points,
                 weights: piercing.weights,
-                target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.way,
+                target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.direction,
                 stiffness: of.iter().sum::<f64>() / 5.0,
             });
         }

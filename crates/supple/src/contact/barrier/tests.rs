@@ -29,7 +29,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
         friction_model: FrictionModel::Smooth,
         simd: Simd::Auto,
     });
-    contact.look_for_tangle(&x);
+    contact.update_tangle(&x);
     contact.begin_step(&x, [1.0, 1.0]);
     (contact, x)
 }

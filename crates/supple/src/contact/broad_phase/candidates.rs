@@ -123,7 +123,7 @@ struct Drifts {
     /// The same to the end of a displacement.
     lasting_to_end: Vec<Drift>,
     /// From the start of the tree's displacement.
-    begun: Vec<Drift>,
+    from_start: Vec<Drift>,
     /// Over a displacement.
     way: Vec<Drift>,
 }
@@ -173,7 +173,7 @@ impl Candidates {
         }
         self.serve(surfaces, thickness, at, at);
         find_drifts(&self.patches, &self.lasting_at, at, &mut self.drifts.lasting);
-        find_drifts(&self.patches, &self.from, at, &mut self.drifts.begun);
+        find_drifts(&self.patches, &self.from, at, &mut self.drifts.from_start);
         let drifts = &self.drifts;
         found.fill(&self.chunks, |chunk, list| {
             chunk.for_each_group(|group, candidates| {
@@ -206,7 +206,7 @@ impl Candidates {
         }
         self.serve(surfaces, thickness, from, to);
         find_drifts(&self.patches, &self.lasting_at, from, &mut self.drifts.lasting);
-        find_drifts(&self.patches, &self.from, from, &mut self.drifts.begun);
+        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
         find_drifts(&self.patches, from, to, &mut self.drifts.way);
         let drifts = &self.drifts;
         let of_chunk = |chunk: &Chunk| {
@@ -409,7 +409,7 @@ impl Drifts {
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
             List::Cached => &self.lasting,
-            List::Transient => &self.begun,
+            List::Transient => &self.from_start,
         };
         let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
         a.between(b)
@@ -586,7 +586,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
         #[test]
-        fn what_is_found_is_what_every_pair_by_itself_gives_however_surfaces_have_moved_before(
+        fn candidates_match_brute_force_after_any_motion(
             motions in prop::collection::vec((vector(0.5), vector(0.03), -0.3..0.3f64, 0.0..0.01f64), 1..7),
             origin in vector(300.0),
         ) {
@@ -612,8 +612,8 @@ mod tests {
                 prop_assert_eq!(found.len(), expected.len(), "each pair once");
                 prop_assert_eq!(&found.iter().copied().collect::<BTreeSet<_>>(), &expected);
                 // The order depends on the surfaces alone.
-                let mut anew = Candidates::new(&surfaces, Simd::Auto);
-                prop_assert_eq!(found, found_at(&mut anew, &surfaces, &at));
+                let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
+                prop_assert_eq!(found, found_at(&mut rebuilt, &surfaces, &at));
             }
         }
     }
@@ -630,10 +630,10 @@ mod tests {
             let (together, apart) =
                 if step < 50 { (DVec3::ZERO, slide) } else { (0.3 * DVec3::Z, DVec3::ZERO) };
             at = moved(&at, (together, apart, 0.0, 1e-5));
-            let mut anew = Candidates::new(&surfaces, Simd::Auto);
+            let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
             let found = found_at(&mut candidates, &surfaces, &at);
             assert!(!found.is_empty());
-            assert_eq!(found, found_at(&mut anew, &surfaces, &at), "step {step}");
+            assert_eq!(found, found_at(&mut rebuilt, &surfaces, &at), "step {step}");
             longest_pause = longest_pause.max(candidates.pause);
         }
         assert!(longest_pause > 1);
@@ -656,8 +656,8 @@ mod tests {
         let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
         assert!(candidates.collision_free_step(&surfaces, THICKNESS, at, &far) <= 1.0);
         let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
-        let mut anew = Candidates::new(&surfaces, Simd::Auto);
-        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
+        let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
+        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut rebuilt, &surfaces, &pushed));
     }
 
     #[test]

@@ -39,7 +39,7 @@ struct StickAnchor {
 
 /// Friction of one point over one step.
 #[derive(Debug, Clone, Copy)]
-struct FrictionConstraint {
+struct PointFriction {
     hold: StickAnchor,
     normal: DVec3,
     /// Friction coefficient times normal force, in newtons.
@@ -61,17 +61,17 @@ pub struct Contacts {
     pub model: FrictionModel,
     /// The thickness of surfaces in metres, which determines the elastic range of adhesive friction.
     pub thickness: f64,
-    grips: Found<FrictionConstraint>,
+    grips: Found<PointFriction>,
     law: Friction,
     /// Where points stick, by point and collider: for adhesive friction.
     holds: Vec<StickAnchor>,
     clearances: Vec<Clearance>,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<ContactScratch>,
 }
 
 /// Contact forces of points, kept so that evaluations allocate nothing.
 #[derive(Debug, Default)]
-struct Scratch {
+struct ContactScratch {
     forces: Found<(usize, DVec3)>,
     hessians: Found<(usize, DMat3)>,
     presses: Found<(usize, NormalImpulse)>,
@@ -116,7 +116,7 @@ impl Contacts {
     }
 
     /// Takes over the anchors from the previous contacts of the same points.
-    pub fn hold_on(&mut self, before: &mut Self) {
+    pub fn take_over_anchors(&mut self, before: &mut Self) {
         self.holds = std::mem::take(&mut before.holds);
     }
 
@@ -175,37 +175,31 @@ impl Contacts {
         (!is_free).then_some(position)
     }
 
-    fn grips_of(&self, i: usize) -> impl Iterator<Item = FrictionConstraint> {
+    fn grips_of(&self, i: usize) -> impl Iterator<Item = PointFriction> {
         let Clearance { from, distance } = self.clearances[i];
         let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
         let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
         colliders.filter_map(move |(c, collider)| self.grip([i as u32, c], collider, from))
     }
 
-    fn grip(
-        &self,
-        [point, c]: [u32; 2],
-        collider: &PosedCollider,
-        position: DVec3,
-    ) -> Option<FrictionConstraint> {
+    fn grip(&self, [point, c]: [u32; 2], collider: &PosedCollider, position: DVec3) -> Option<PointFriction> {
         let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
         let separation = collider.start_separation(position);
         let force = area * collider.stiffness * (collider.thickness - separation.distance);
         let limit = collider.friction.unwrap_or(friction) * force;
         let here = collider.carry(position);
         let normal = collider.separation(here).normal;
-        let fresh =
-            FrictionConstraint { hold: StickAnchor { point, collider: c, anchor: here }, normal, limit };
+        let fresh = PointFriction { hold: StickAnchor { point, collider: c, anchor: here }, normal, limit };
         (limit > 0.0).then(|| self.held(fresh, collider, here))
     }
 
     /// The same friction constraint at the earlier anchor, if there is one. An anchor beyond the range of any stored slip belongs to
     /// another collider, or to a state that was edited.
-    fn held(&self, fresh: FrictionConstraint, collider: &PosedCollider, here: DVec3) -> FrictionConstraint {
+    fn held(&self, fresh: PointFriction, collider: &PosedCollider, here: DVec3) -> PointFriction {
         let key = |hold: &StickAnchor| (hold.point, hold.collider);
         let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
         let anchor = collider.carry(self.holds[place].anchor);
-        let grip = FrictionConstraint { hold: StickAnchor { anchor, ..fresh.hold }, ..fresh };
+        let grip = PointFriction { hold: StickAnchor { anchor, ..fresh.hold }, ..fresh };
         if self.law.holds(across(here - anchor, grip.normal)) { grip } else { fresh }
     }
 
@@ -271,7 +265,7 @@ impl Contacts {
         block.map(|block| (i, block))
     }
 
-    fn slip(&self, grip: &FrictionConstraint, x: &[DVec3]) -> DVec3 {
+    fn slip(&self, grip: &PointFriction, x: &[DVec3]) -> DVec3 {
         across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
     }
 }
@@ -281,7 +275,7 @@ impl Energy for Contacts {
         if self.colliders.is_empty() {
             return 0.0;
         }
-        let friction = |grip: &FrictionConstraint| grip.limit * self.law.value(self.slip(grip, x));
+        let friction = |grip: &PointFriction| grip.limit * self.law.value(self.slip(grip, x));
         parallel::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }

@@ -81,8 +81,8 @@ impl ColliderMeshes {
 #[derive(Debug, Clone)]
 pub struct PosedCollider {
     shape: PosedShape,
-    start: Placement,
-    end: Placement,
+    start: PreparedPose,
+    end: PreparedPose,
     /// Penalty stiffness in Pa/m.
     pub stiffness: f64,
     /// Distance kept from the shape, in metres.
@@ -128,8 +128,8 @@ impl PosedCollider {
         let pose = |time| collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
         Ok(Self {
             shape,
-            start: Placement::new(&pose(start)),
-            end: Placement::new(&pose(end)),
+            start: PreparedPose::new(&pose(start)),
+            end: PreparedPose::new(&pose(end)),
             stiffness: collider.stiffness,
             thickness: collider.thickness,
             friction: collider.friction,
@@ -181,7 +181,7 @@ impl PosedCollider {
 
     fn separation_at(
         &self,
-        placement: &Placement,
+        placement: &PreparedPose,
         at: impl Fn(&PosedMesh) -> &Arc<SignedMesh>,
         point: DVec3,
     ) -> Separation {
@@ -228,14 +228,14 @@ impl PosedMesh {
 
 /// A pose with its precomputed rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Placement {
+struct PreparedPose {
     pivot: DVec3,
     moved_pivot: DVec3,
     rotation: DQuat,
     scale: f64,
 }
 
-impl Placement {
+impl PreparedPose {
     fn new(pose: &Pose) -> Self {
         Self {
             pivot: pose.pivot,

@@ -89,12 +89,12 @@ impl SignedMesh {
 
     /// Whether the straight path from `from` ends behind an open mesh, judged by the first triangle in its path.
     fn went_behind(&self, from: DVec3, point: DVec3, shell: f64) -> bool {
-        let way = Ray { origin: from, direction: point - from };
-        let first = if from == point { None } else { self.tree().pick(&way) };
-        match first.filter(|hit| hit.distance <= way.direction.length()) {
+        let ray = Ray { origin: from, direction: point - from };
+        let first = if from == point { None } else { self.tree().pick(&ray) };
+        match first.filter(|hit| hit.distance <= ray.direction.length()) {
             Some(hit) => {
                 let [a, b, c] = *self.tree().corners(hit.triangle);
-                way.direction.dot((b - a).cross(c - a)) < 0.0
+                ray.direction.dot((b - a).cross(c - a)) < 0.0
             }
             None => self.separation(from, shell).distance < 0.0,
         }

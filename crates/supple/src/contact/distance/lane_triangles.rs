@@ -165,13 +165,13 @@ mod tests {
             let own = lanes(&all);
             let one = own.one(0, SingleVec3::ZERO);
             let check = |kind: PrimitivePair, points: [DVec3; 4], squared: f32| {
-                let (exact, told) = (kind.distance(&points), surely(squared, 8.0, 4.0));
-                prop_assert!(told <= exact, "{kind:?} {points:?}: {told} {exact}");
+                let (exact, bound) = (kind.distance(&points), surely(squared, 8.0, 4.0));
+                prop_assert!(bound <= exact, "{kind:?} {points:?}: {bound} {exact}");
                 // A triangle without a plane may be reported too near.
                 let [_, a, b, c] = points;
                 let area = (b - a).cross(c - a).length();
                 if kind == PrimitivePair::EdgeEdge || area > 1e-3 {
-                    prop_assert!(told >= exact * 0.99 - 0.03, "{kind:?} {points:?}: {told} {exact}");
+                    prop_assert!(bound >= exact * 0.99 - 0.03, "{kind:?} {points:?}: {bound} {exact}");
                 }
                 let bound = at_most(F32x8::splat(exact as f32), 8.0, 4.0).0[0];
                 prop_assert!(squared <= bound, "{kind:?} {points:?}: {squared} {bound}");

@@ -35,11 +35,11 @@ pub struct NormalImpulse {
 #[derive(Debug, Default)]
 pub struct FrictionImpulses {
     weights: Vec<(u32, f64)>,
-    contacts: Vec<Contact>,
+    contacts: Vec<ImpulseContact>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Contact {
+struct ImpulseContact {
     /// The end of its weights; they start where those of the previous contact end.
     end: u32,
     /// Its limit in N·s.
@@ -58,7 +58,7 @@ impl FrictionImpulses {
     /// Adds a contact of a point with weights on unknowns, with its limit in N·s.
     pub fn push(&mut self, weights: &[(u32, f64)], press: NormalImpulse) {
         self.weights.extend_from_slice(weights);
-        self.contacts.push(Contact { end: self.weights.len() as u32, press, impulse: DVec3::ZERO });
+        self.contacts.push(ImpulseContact { end: self.weights.len() as u32, press, impulse: DVec3::ZERO });
     }
 
     /// Removes slip from a step of `dt` seconds from `from` to `to`. `mass` is `None` for fixed unknowns.

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_ball_are_inside_another_ball_where_their_distance_to_its_centre_says_so() {
+    fn points_of_a_ball_are_inside_another_ball_by_their_distance() {
         let (positions, triangles) = sphere(24, 1.0);
         let centre = DVec3::new(1.2, 0.3, -0.1);
         let moved = positions.iter().map(|p| *p + centre).collect();

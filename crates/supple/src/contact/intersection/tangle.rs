@@ -33,7 +33,7 @@ pub struct Piercing {
     /// Their weights: the edge's point there minus the triangle's.
     pub weights: [f64; 5],
     /// The direction in which the edge must move to come free; at most of unit length.
-    pub way: DVec3,
+    pub direction: DVec3,
 }
 
 impl Tangle {
@@ -61,11 +61,11 @@ impl Tangle {
         let mut merged: Vec<Piercing> = Vec::with_capacity(found.len());
         for piercing in found {
             match merged.last_mut() {
-                Some(last) if last.points == piercing.points => last.way += piercing.way,
+                Some(last) if last.points == piercing.points => last.direction += piercing.direction,
                 _ => merged.push(piercing),
             }
         }
-        merged.iter_mut().for_each(|piercing| piercing.way = piercing.way.clamp_length_max(1.0));
+        merged.iter_mut().for_each(|piercing| piercing.direction = piercing.direction.clamp_length_max(1.0));
         merged
     }
 }
@@ -109,11 +109,11 @@ fn pierce(own: [u32; 3], i: usize, other: [u32; 3], at: &[DVec3]) -> Option<Pier
     let inward =
         (position(apex) - place) - (position(apex) - place).project_onto_normalized(edge.normalize());
     let line = if line.dot(inward) < 0.0 { -line } else { line };
-    let way = line - edge.dot(line) / edge.dot(normal) * normal;
+    let direction = line - edge.dot(line) / edge.dot(normal) * normal;
     let [wa, wb, wc] = nearest.barycentric;
     Some(Piercing {
         points: [from, to, other[0], other[1], other[2]],
         weights: [1.0 - along, along, -wa, -wb, -wc],
-        way: way.clamp_length_max(10.0),
+        direction: direction.clamp_length_max(10.0),
     })
 }

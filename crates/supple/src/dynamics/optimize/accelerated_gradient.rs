@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace};
+use super::descent::{Descent, DescentWorkspace};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
@@ -32,7 +32,7 @@ const SHORTEST: f64 = 1e-8;
 pub struct AcceleratedGradient {
     preconditioning: Preconditioning,
     spectral_radius: f64,
-    work: Workspace,
+    work: DescentWorkspace,
     z: Vec<DVec3>,
     /// The last move, `x - x₀`.
     moved: Vec<DVec3>,
@@ -54,7 +54,7 @@ impl AcceleratedGradient {
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
             spectral_radius,
             z: zero.clone(),
@@ -66,7 +66,7 @@ impl AcceleratedGradient {
         }
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         self.age = 0;
         self.omega = 1.0;
         self.moved.fill(DVec3::ZERO);
@@ -105,16 +105,16 @@ impl AcceleratedGradient {
             self.checked.copy_from_slice(descent.x);
             return true;
         }
-        self.go_back(descent)
+        self.backtrack(descent)
     }
 
     /// Returns to where the objective was last evaluated, for shorter steps from there. `false` if it is there already, or
     /// no step is short enough.
-    fn go_back(&mut self, descent: &mut Descent<'_>) -> bool {
+    fn backtrack(&mut self, descent: &mut Descent<'_>) -> bool {
         let strayed = *descent.x != self.checked[..];
         descent.x.copy_from_slice(&self.checked);
         self.step *= SHRINK;
-        self.begin_anew();
+        self.restart();
         strayed && self.step > SHORTEST
     }
 }
@@ -130,7 +130,7 @@ impl Minimiser for AcceleratedGradient {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.checked.copy_from_slice(descent.x);
         self.step = 1.0;
-        self.begin_anew();
+        self.restart();
         let mut last = descent.value;
         loop {
             let due =
@@ -140,7 +140,7 @@ impl Minimiser for AcceleratedGradient {
             }
             let looked = match descent.check_convergence(&mut self.work) {
                 // Unchecked steps may lead to non-finite positions.
-                Err(_) if self.go_back(&mut descent) => continue,
+                Err(_) if self.backtrack(&mut descent) => continue,
                 looked => looked?,
             };
             if let Some(stop) = looked {
@@ -151,10 +151,10 @@ impl Minimiser for AcceleratedGradient {
                 }
                 return descent.end(stop);
             }
-            match self.preconditioning.renew_if_due(&mut descent) {
-                Err(_) if self.go_back(&mut descent) => continue,
+            match self.preconditioning.refresh_if_due(&mut descent) {
+                Err(_) if self.backtrack(&mut descent) => continue,
                 Err(problem) => return Err(problem),
-                Ok(true) => self.begin_anew(),
+                Ok(true) => self.restart(),
                 Ok(false) => {}
             }
             self.advance(&mut descent);

@@ -25,14 +25,14 @@ pub(crate) struct Descent<'a> {
     /// Whether the objective's rounding hid the decrease of the last step.
     in_rounding: bool,
     stopping: Stopping,
-    begun: Instant,
+    started: Instant,
     /// Time spent on records.
     recording: Duration,
 }
 
 /// Vectors of a descent, kept from step to step.
 #[derive(Default)]
-pub(crate) struct Workspace {
+pub(crate) struct DescentWorkspace {
     /// The vertex of each unknown.
     pub(crate) vertices: Vec<u32>,
     /// The gradient over all vertices, and whether it is that at the current iterate.
@@ -49,7 +49,7 @@ pub(crate) struct Workspace {
     pub(crate) direction: Vec<DVec3>,
 }
 
-impl Workspace {
+impl DescentWorkspace {
     pub(crate) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
         let unknowns = pattern.unknowns();
         let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
@@ -125,17 +125,17 @@ impl<'a> Descent<'a> {
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
         limits: &'a StoppingCriteria<'a>,
-        work: &mut Workspace,
+        work: &mut DescentWorkspace,
         outcome: &'a mut Outcome,
     ) -> Result<Self, MinimiseError> {
-        let asked = Instant::now();
+        let called = Instant::now();
         let value = finite_value(objective, x, limits.initial, &mut work.full)?;
         work.known = true;
         outcome.restart();
         // Space for all iterations, so that a step which takes more than any before allocates nothing.
         outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
-        let begun = Instant::now();
-        outcome.evaluation_time += begun - asked;
+        let started = Instant::now();
+        outcome.evaluation_time += started - called;
         Ok(Self {
             objective,
             x,
@@ -144,7 +144,7 @@ impl<'a> Descent<'a> {
             value,
             in_rounding: false,
             stopping: Stopping::begin(limits.max_iterations, limits.deadline),
-            begun,
+            started,
             recording: Duration::ZERO,
         })
     }
@@ -152,17 +152,17 @@ impl<'a> Descent<'a> {
     /// Computes the gradient at `x` and tests for termination.
     pub(crate) fn check_convergence(
         &mut self,
-        work: &mut Workspace,
+        work: &mut DescentWorkspace,
     ) -> Result<Option<Termination>, MinimiseError> {
-        let begun = self.stopping.next(self.outcome.iterations);
+        let started = self.stopping.next(self.outcome.iterations);
         if !std::mem::take(&mut work.known) {
             self.objective.gradient(self.x, &mut work.full);
         }
-        let Workspace { gradient, vertices, full, .. } = work;
+        let DescentWorkspace { gradient, vertices, full, .. } = work;
         let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
         free.for_each(|(g, &v)| *g = full[v as usize]);
         let norm = norm(&work.gradient);
-        self.outcome.evaluation_time += begun.elapsed();
+        self.outcome.evaluation_time += started.elapsed();
         if !norm.is_finite() {
             return Err(MinimiseError::NotFinite(describe_non_finite(work)));
         }
@@ -174,7 +174,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Replaces the last evaluation after `x` was reset to an earlier iterate.
-    pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), MinimiseError> {
+    pub(crate) fn reevaluate(&mut self, work: &mut DescentWorkspace) -> Result<(), MinimiseError> {
         self.outcome.residuals.pop();
         if self.limits.record {
             self.outcome.history.pop();
@@ -184,7 +184,7 @@ impl<'a> Descent<'a> {
 
     fn record(&mut self, residual: f64) {
         let now = Instant::now();
-        let seconds = (now - self.begun - self.recording).as_secs_f64();
+        let seconds = (now - self.started - self.recording).as_secs_f64();
         let value = self.objective.value(self.x);
         self.outcome.history.push(IterationRecord { seconds, value, residual });
         self.recording += now.elapsed();
@@ -212,14 +212,14 @@ impl<'a> Descent<'a> {
     /// A good first step may be doubled while the objective keeps decreasing: where a fold is about to form,
     /// the projected Hessian is too stiff, and the descent takes many such steps. Methods that descend by a fixed
     /// matrix also benefit: with overshooting, projective dynamics of solids converged in less than half the time of exact line minima.
-    pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
-        let begun = Instant::now();
+    pub(crate) fn line_search(&mut self, work: &mut DescentWorkspace, length: f64) -> Option<f64> {
+        let started = Instant::now();
         let found = self.search(work, length);
-        self.outcome.evaluation_time += begun.elapsed();
+        self.outcome.evaluation_time += started.elapsed();
         found
     }
 
-    fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+    fn search(&mut self, work: &mut DescentWorkspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         let rounding = 1e-14 * self.value.abs();
         // Where so little is to be gained, it is hidden by the rounding of the objective's terms, which are many times larger than their
@@ -249,13 +249,13 @@ impl<'a> Descent<'a> {
 
     /// Whether the objective has decreased enough by a step after which it is `lower`, judged by slopes, where rounding hides its change. On a
     /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
-    fn approximate_wolfe(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
+    fn approximate_wolfe(&self, work: &DescentWorkspace, slope: f64, lower: f64) -> bool {
         let hidden = (lower - self.value).abs() <= ROUNDOFF_CHANGE * self.value.abs();
         hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
     /// The fraction of `length` along the direction before surfaces touch.
-    fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
+    fn free_length(&mut self, work: &mut DescentWorkspace, length: f64) -> f64 {
         work.move_trial(self.x, length);
         let free = self.objective.collision_free_step(self.x, &work.trial);
         self.outcome.cuts += u32::from(free < 1.0);
@@ -263,7 +263,7 @@ impl<'a> Descent<'a> {
     }
 
     /// The multiple of the direction that moves no vertex too far.
-    fn longest_step(&self, work: &Workspace) -> f64 {
+    fn longest_step(&self, work: &DescentWorkspace) -> f64 {
         if self.limits.max_displacement == f64::INFINITY {
             return f64::INFINITY;
         }
@@ -271,7 +271,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Extends a step of `length`, where the objective is `lower`.
-    fn expand_step(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+    fn expand_step(&self, work: &mut DescentWorkspace, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
         for _ in 0..MAX_DOUBLINGS {
             if 2.0 * length > longest {
@@ -292,7 +292,7 @@ impl<'a> Descent<'a> {
         (length, lower)
     }
 
-    fn accept(&mut self, work: &mut Workspace, (length, value): (f64, f64)) -> Option<f64> {
+    fn accept(&mut self, work: &mut DescentWorkspace, (length, value): (f64, f64)) -> Option<f64> {
         work.try_length(self.x, length);
         let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
         let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
@@ -308,7 +308,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Moves `x` by the direction without testing the objective, as far as it is collision-free; returns the fraction.
-    pub(crate) fn step_without_line_search(&mut self, work: &mut Workspace) -> f64 {
+    pub(crate) fn step_without_line_search(&mut self, work: &mut DescentWorkspace) -> f64 {
         let length = self.free_length(work, 1.0);
         work.move_trial(self.x, length);
         self.x.copy_from_slice(&work.trial);
@@ -325,13 +325,13 @@ impl<'a> Descent<'a> {
 fn finite_value(
     objective: &dyn Objective,
     x: &[DVec3],
-    begun: Option<Evaluated<'_>>,
+    started: Option<Evaluated<'_>>,
     gradient: &mut [DVec3],
 ) -> Result<f64, MinimiseError> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
         return Err(MinimiseError::NotFinite(format!("vertex {vertex} is at {}", components(x[vertex]))));
     }
-    let value = match begun {
+    let value = match started {
         Some(known) => {
             gradient.copy_from_slice(known.gradient);
             known.value
@@ -345,15 +345,15 @@ fn finite_value(
     }
 }
 
-fn describe_non_finite(work: &Workspace) -> String {
-    let said = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
+fn describe_non_finite(work: &DescentWorkspace) -> String {
+    let describe = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
     if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
-        let (vertex, force) = said(unknown);
+        let (vertex, force) = describe(unknown);
         return format!("the force on vertex {vertex} is {force} N");
     }
     let sizes = work.gradient.iter().map(|g| g.abs().max_element()).enumerate();
     let largest = sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(unknown, _)| unknown);
-    let (vertex, force) = said(largest);
+    let (vertex, force) = describe(largest);
     format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 
@@ -410,7 +410,7 @@ mod tests {
         max_displacement: f64,
     ) -> (f64, Vec<DVec3>) {
         let limits = StoppingCriteria { max_displacement, ..limits() };
-        let mut work = Workspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
+        let mut work = DescentWorkspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
@@ -430,9 +430,9 @@ mod tests {
             // A doubled step is lower if the shorter one covered less than two thirds of the distance to the minimum.
             assert!((2.0 / 3.0..4.0 / 3.0).contains(&(part * length)), "{part}: {length}");
             assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
-            let mut anew = vec![DVec3::ZERO; 8];
-            wells.gradient(&x, &mut anew);
-            assert_eq!(gradient, anew, "{part}");
+            let mut rebuilt = vec![DVec3::ZERO; 8];
+            wells.gradient(&x, &mut rebuilt);
+            assert_eq!(gradient, rebuilt, "{part}");
         }
     }
 
@@ -461,10 +461,10 @@ mod tests {
     }
 
     #[test]
-    fn a_doubled_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_single_one() {
+    fn a_doubled_step_that_climbs_is_rejected_and_restores_the_gradient() {
         let limits = limits();
         let mut x = [DVec3::ZERO];
-        let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
+        let mut work = DescentWorkspace::new(&BlockPattern::new(&[false], &[]), 1);
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
@@ -506,14 +506,14 @@ mod tests {
     }
 
     #[test]
-    fn a_descent_that_is_told_the_objective_at_its_start_has_the_bits_of_one_that_finds_it() {
+    fn a_known_initial_objective_does_not_change_the_descent() {
         let wells = Wells::new(8);
         let start: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.3 * f64::from(v), -0.7)).collect();
         let mut gradient = vec![DVec3::ZERO; 8];
         let value = wells.value_and_gradient(&start, &mut gradient);
         let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|initial| {
             let (mut x, limits) = (start.clone(), StoppingCriteria { initial, ..limits() });
-            let mut work = Workspace::new(&wells.pattern(), 8);
+            let mut work = DescentWorkspace::new(&wells.pattern(), 8);
             let mut outcome = Outcome::default();
             let mut descent = Descent::begin(&wells, &mut x, &limits, &mut work, &mut outcome).unwrap();
             descent.check_convergence(&mut work).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot};
+use super::descent::{Descent, DescentWorkspace, dot};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
@@ -19,7 +19,7 @@ use supple_linear::vectors::add;
 use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// A step and the change of the gradient.
-struct Pair {
+struct CurvaturePair {
     step: Vec<DVec3>,
     change: Vec<DVec3>,
     /// `changeᵀ step`, positive.
@@ -32,9 +32,9 @@ struct Pair {
 pub struct Lbfgs {
     preconditioning: Preconditioning,
     memory: usize,
-    pairs: VecDeque<Pair>,
-    spare: Vec<Pair>,
-    work: Workspace,
+    pairs: VecDeque<CurvaturePair>,
+    spare: Vec<CurvaturePair>,
+    work: DescentWorkspace,
     before: Vec<DVec3>,
     q: Vec<DVec3>,
 }
@@ -50,7 +50,7 @@ impl Lbfgs {
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
             memory: memory.max(1),
             pairs: VecDeque::new(),
@@ -91,10 +91,10 @@ impl Lbfgs {
         }
     }
 
-    fn take_pair(&mut self) -> Pair {
+    fn take_pair(&mut self) -> CurvaturePair {
         let oldest = if self.pairs.len() == self.memory { self.pairs.pop_front() } else { None };
         let unknowns = self.before.len();
-        oldest.or_else(|| self.spare.pop()).unwrap_or_else(|| Pair {
+        oldest.or_else(|| self.spare.pop()).unwrap_or_else(|| CurvaturePair {
             step: vec![DVec3::ZERO; unknowns],
             change: vec![DVec3::ZERO; unknowns],
             product: 0.0,
@@ -122,7 +122,7 @@ impl Minimiser for Lbfgs {
             if let Some(stop) = stop {
                 return descent.end(stop);
             }
-            if self.preconditioning.renew_if_due(&mut descent)? {
+            if self.preconditioning.refresh_if_due(&mut descent)? {
                 self.spare.extend(self.pairs.drain(..));
             }
             self.find_direction(&mut descent);

@@ -14,7 +14,7 @@ mod refresh;
 
 pub use crate::stepper::IterationRecord;
 pub use accelerated_gradient::AcceleratedGradient;
-pub(crate) use descent::{Descent, Workspace};
+pub(crate) use descent::{Descent, DescentWorkspace};
 pub use error::MinimiseError;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;

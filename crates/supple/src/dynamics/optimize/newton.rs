@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot, is_usable_direction};
+use super::descent::{Descent, DescentWorkspace, dot, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::outer_loop::{StepRule, iterate};
@@ -58,7 +58,7 @@ pub struct Newton {
     diagonal: BlockJacobi,
     /// Workspace for a product.
     product: Vec<DVec3>,
-    work: Workspace,
+    work: DescentWorkspace,
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it failed just before.
     projected_for: u32,
@@ -80,7 +80,7 @@ impl Newton {
     ) -> Self {
         let prepared = Staleness::new(refresh);
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             prepared_from: prepared.spans_steps().then(|| BlockMatrix::zero(pattern.clone())),
             matrix: BlockMatrix::zero(pattern),
@@ -144,10 +144,10 @@ impl Newton {
     }
 
     fn assemble(&mut self, descent: &mut Descent<'_>, curvature: HessianMode) {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.matrix.clear();
         descent.objective.hessian(descent.x, curvature, &mut self.matrix);
-        descent.outcome.assembly_time += begun.elapsed();
+        descent.outcome.assembly_time += started.elapsed();
     }
 
     /// Prepares the solver for the matrix; returns whether it accepts it.
@@ -167,10 +167,10 @@ impl Newton {
 
     /// Solves for the direction.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Found {
-        let begun = Instant::now();
+        let started = Instant::now();
         let refused = self.prepared.is_due(descent.x) && !self.prepare(descent);
         let prepared = Instant::now();
-        descent.outcome.update_time += prepared - begun;
+        descent.outcome.update_time += prepared - started;
         if refused {
             return Found::NotDefinite;
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot};
+use super::descent::{Descent, DescentWorkspace, dot};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
@@ -21,7 +21,7 @@ use supple_linear::{BlockPattern, Preconditioner, SolverState};
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {
     preconditioning: Preconditioning,
-    work: Workspace,
+    work: DescentWorkspace,
     before: Vec<DVec3>,
     z: Vec<DVec3>,
 }
@@ -36,7 +36,7 @@ impl NonlinearCg {
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
             before: zero.clone(),
             z: zero,
@@ -79,7 +79,7 @@ impl Minimiser for NonlinearCg {
             if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
-            if self.preconditioning.renew_if_due(&mut descent)? {
+            if self.preconditioning.refresh_if_due(&mut descent)? {
                 scale = None;
             }
             let restarted = scale.is_none();

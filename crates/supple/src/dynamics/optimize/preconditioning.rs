@@ -35,8 +35,8 @@ impl Preconditioning {
     }
 
     /// Refreshes the matrix and the preconditioner if it is due; returns whether it did.
-    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
-        let begun = Instant::now();
+    pub(crate) fn refresh_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
+        let started = Instant::now();
         if descent.outcome.iterations == 0 && !self.age.spans_steps() {
             self.age.end();
         }
@@ -54,7 +54,7 @@ impl Preconditioning {
         self.update()?;
         self.age.begin(descent.x);
         self.age.mark_used();
-        descent.outcome.assembly_time += assembled - begun;
+        descent.outcome.assembly_time += assembled - started;
         descent.outcome.update_time += assembled.elapsed();
         Ok(true)
     }
@@ -75,9 +75,9 @@ impl Preconditioning {
 
     /// `z = M⁻¹ r`.
     pub(crate) fn apply(&mut self, descent: &mut Descent<'_>, r: &[DVec3], z: &mut [DVec3]) {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.preconditioner.apply(r, z);
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += started.elapsed();
         descent.outcome.linear_iterations += 1;
     }
 

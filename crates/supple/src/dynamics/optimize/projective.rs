@@ -16,7 +16,7 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::descent::{Descent, Workspace, is_usable_direction};
+use super::descent::{Descent, DescentWorkspace, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::outer_loop::{StepRule, iterate};
@@ -49,7 +49,7 @@ pub(crate) fn obstacle(body: &Body) -> Option<String> {
     let limited = (0..body.elements.len()).any(|e| body.materials.of(e).strain_limit.is_some());
     let projective = |model: Model| model.solid_law().is_some_and(SolidLaw::is_projective);
     if body.model != Model::Spring && !(is_solid && projective(body.model)) {
-        let models = Model::ALL.into_iter().filter(|model| projective(*model)).map(Model::word);
+        let models = Model::ALL.into_iter().filter(|model| projective(*model)).map(Model::name);
         return Some(format!("its `model`; it supports `spring`, and solids with one of {}", list(models)));
     }
     let obstacle = if body.bending == Some(Bending::Dihedral) && !is_solid {
@@ -77,7 +77,7 @@ pub struct Projective {
     matrix: ScalarMatrix,
     /// The numbers that were factorised or prepared last.
     prepared: Vec<f64>,
-    work: Workspace,
+    work: DescentWorkspace,
     rhs: Vec<DVec3>,
     /// Workspace for a product.
     product: Vec<DVec3>,
@@ -86,7 +86,7 @@ pub struct Projective {
 impl Projective {
     pub(crate) fn new(pattern: Arc<BlockPattern>, vertices: usize, global: Global) -> Self {
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             matrix: ScalarMatrix::zero(pattern),
             prepared: Vec::new(),
@@ -100,7 +100,7 @@ impl Projective {
         if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
             return Ok(());
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
             return Err(MinimiseError::Unsolvable(
@@ -109,7 +109,7 @@ impl Projective {
             ));
         }
         let assembled = Instant::now();
-        descent.outcome.assembly_time += assembled - begun;
+        descent.outcome.assembly_time += assembled - started;
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl Projective {
     }
 
     fn find_direction(&mut self, descent: &mut Descent<'_>) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let pairs = self.rhs.par_iter_mut().zip(&self.work.gradient).with_min_len(4096);
         pairs.for_each(|(b, g)| *b = -*g);
         match &mut self.global {
@@ -156,7 +156,7 @@ impl Projective {
                 descent.outcome.linear_iterations += 1;
             }
         }
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += started.elapsed();
     }
 }
 

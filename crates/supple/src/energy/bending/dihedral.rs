@@ -22,13 +22,13 @@ use supple_core::parallel::prelude::*;
 
 use crate::energy::bending::hinge::Hinge;
 use crate::energy::element::order::{morton_order, pack_batches};
-use crate::energy::element::{Blocks, Element, batch_corners, completed};
+use crate::energy::element::{Element, ElementBlocks, batch_corners, completed};
 use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]
-struct Batch {
+struct DihedralHingeBatch {
     /// Stiffness in J/rad².
     stiffness: Lanes,
     /// Cosine and sine of the rest angle.
@@ -40,7 +40,7 @@ struct Batch {
 #[derive(Debug, Clone, Default)]
 pub struct DihedralBending {
     vertices: Vec<[u32; 4]>,
-    batches: Vec<Batch>,
+    batches: Vec<DihedralHingeBatch>,
     /// Cosine and sine of the angles at the step's start; empty while nothing is damped.
     start: Vec<[Lanes; 2]>,
     /// One over the step.
@@ -60,7 +60,7 @@ impl DihedralBending {
     /// Bending of these hinges; `material(h)` is the material of hinge `h`.
     pub fn new(hinges: &[Hinge], material: impl Fn(usize) -> HingeMaterial) -> Self {
         let order = morton_order(hinges.len(), |h| hinges[h].centre);
-        let batches = pack_batches(&order, |lanes| Batch {
+        let batches = pack_batches(&order, |lanes| DihedralHingeBatch {
             stiffness: Lanes::from_fn(|i| hinges[lanes[i]].stiffness(material(lanes[i]).bend_stiffness)),
             rest: [
                 Lanes::from_fn(|i| hinges[lanes[i]].angle.cos()),
@@ -74,8 +74,8 @@ impl DihedralBending {
 
     /// `[ψ, ψ', ψ'']` of the fold angle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn potential(&self, batch: usize, fold: &Fold) -> [Lanes; 3] {
-        let Batch { stiffness, rest, damping } = self.batches[batch];
+    fn potential(&self, batch: usize, fold: &DihedralFold) -> [Lanes; 3] {
+        let DihedralHingeBatch { stiffness, rest, damping } = self.batches[batch];
         let angle = fold.angle_from(rest);
         let moment = stiffness * angle;
         let Some(&start) = self.start.get(batch) else { return [moment * angle * 0.5, moment, stiffness] };
@@ -87,7 +87,7 @@ impl DihedralBending {
 }
 
 /// Eight hinges at some positions.
-struct Fold {
+struct DihedralFold {
     e: LaneVec3,
     p: LaneVec3,
     q: LaneVec3,
@@ -100,7 +100,7 @@ struct Fold {
 /// Triangles thinner than this fraction of their edge push no harder than one of this height.
 const THINNEST: f64 = 1e-6;
 
-impl Fold {
+impl DihedralFold {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(x: &[LaneVec3; 4]) -> Self {
         let (e, p, q) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
@@ -180,7 +180,7 @@ impl Element<4> for DihedralBending {
         self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
         let vertices = &self.vertices;
         self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
-            *start = Fold::new(&batch_corners(vertices, b, x)).unit();
+            *start = DihedralFold::new(&batch_corners(vertices, b, x)).unit();
         });
     }
 
@@ -190,19 +190,19 @@ impl Element<4> for DihedralBending {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
-        self.potential(batch, &Fold::new(x))[0]
+        self.potential(batch, &DihedralFold::new(x))[0]
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
-        let Batch { stiffness, rest, .. } = self.batches[batch];
-        let angle = Fold::new(x).angle_from(rest);
+        let DihedralHingeBatch { stiffness, rest, .. } = self.batches[batch];
+        let angle = DihedralFold::new(x).angle_from(rest);
         stiffness * angle * angle * 0.5
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> (Lanes, [LaneVec3; 4]) {
-        let fold = Fold::new(x);
+        let fold = DihedralFold::new(x);
         let [value, moment, _] = self.potential(batch, &fold);
         let [e, p, q] = fold.gradient();
         let (e, p, q) = (e * moment, p * moment, q * moment);
@@ -210,8 +210,8 @@ impl Element<4> for DihedralBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
-        let fold = Fold::new(x);
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
+        let fold = DihedralFold::new(x);
         let [_, moment, stiffness] = self.potential(batch, &fold);
         let g = fold.gradient();
         let pairs = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];

@@ -31,13 +31,13 @@ use supple_core::parallel::prelude::*;
 use crate::energy::bending::dihedral::HingeMaterial;
 use crate::energy::bending::hinge::Hinge;
 use crate::energy::element::order::{morton_order, pack_batches};
-use crate::energy::element::{Blocks, Element, batch_corners};
+use crate::energy::element::{Element, ElementBlocks, batch_corners};
 use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]
-struct Batch {
+struct QuadraticHingeBatch {
     /// `c` in N/m³ times m².
     stiffness: Lanes,
     /// The weights of the corners in `e`, `g` and `u`.
@@ -51,7 +51,7 @@ struct Batch {
 #[derive(Debug, Clone, Default)]
 pub struct QuadraticBending {
     vertices: Vec<[u32; 4]>,
-    batches: Vec<Batch>,
+    batches: Vec<QuadraticHingeBatch>,
     /// Whether some hinge is folded at rest.
     curved: bool,
     /// The folds `sₛ` at the step's start; empty while nothing is damped.
@@ -68,7 +68,7 @@ impl QuadraticBending {
         let batches = pack_batches(&order, |lanes| {
             let rows = lanes.map(|h| weights(&hinges[h]));
             let weight = |row: usize, k: usize| Lanes::from_fn(|i| rows[i][row][k]);
-            Batch {
+            QuadraticHingeBatch {
                 stiffness: Lanes::from_fn(|i| material(lanes[i]).bend_stiffness / hinges[lanes[i]].area()),
                 weights: std::array::from_fn(|row| std::array::from_fn(|k| weight(row, k))),
                 rest: Lanes::from_fn(|i| rest_height(&hinges[lanes[i]])),
@@ -86,22 +86,22 @@ impl QuadraticBending {
 
     /// The damping of eight hinges; `None` while nothing is damped.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn damping<'a>(&self, batch: usize, fold: &'a Fold) -> Option<Damping<'a>> {
+    fn damping<'a>(&self, batch: usize, fold: &'a QuadraticFold) -> Option<FoldDamping<'a>> {
         let change = fold.sine() - *self.start.get(batch)?;
-        Some(Damping { viscosity: self.batches[batch].damping * self.rate, change, fold })
+        Some(FoldDamping { viscosity: self.batches[batch].damping * self.rate, change, fold })
     }
 }
 
 /// Eight hinges while they fold; all values are divided by the stiffness.
-struct Damping<'a> {
+struct FoldDamping<'a> {
     /// `β/h`.
     viscosity: Lanes,
     /// `s - sₛ`.
     change: Lanes,
-    fold: &'a Fold,
+    fold: &'a QuadraticFold,
 }
 
-impl Damping<'_> {
+impl FoldDamping<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self) -> Lanes {
         self.viscosity * self.change * self.change * 0.5
@@ -110,7 +110,7 @@ impl Damping<'_> {
     /// The derivatives of `s` by `e`, `g` and `u`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slopes(&self) -> [LaneVec3; 3] {
-        let (half, Fold { e, g, u }) = (Lanes::splat(0.5), self.fold);
+        let (half, QuadraticFold { e, g, u }) = (Lanes::splat(0.5), self.fold);
         [g.cross(*u) * half, u.cross(*e) * half, e.cross(*g) * half]
     }
 
@@ -158,7 +158,7 @@ fn weights(hinge: &Hinge) -> [[f64; 4]; 3] {
 }
 
 /// Eight hinges at some positions.
-struct Fold {
+struct QuadraticFold {
     e: LaneVec3,
     g: LaneVec3,
     u: LaneVec3,
@@ -172,7 +172,7 @@ struct Normal {
     changes: [LaneMat3; 2],
 }
 
-impl Fold {
+impl QuadraticFold {
     /// `s = ½ u·(e × g)`, in m.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn sine(&self) -> Lanes {
@@ -222,22 +222,22 @@ impl Normal {
     }
 }
 
-impl Batch {
+impl QuadraticHingeBatch {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fold(&self, x: &[LaneVec3; 4]) -> Fold {
+    fn fold(&self, x: &[LaneVec3; 4]) -> QuadraticFold {
         let mut sums = [LaneVec3::default(); 3];
         for k in 1..4 {
             for row in 0..3 {
                 sums[row] += (x[k] - x[0]) * self.weights[row][k];
             }
         }
-        Fold { e: sums[0], g: sums[1], u: sums[2] }
+        QuadraticFold { e: sums[0], g: sums[1], u: sums[2] }
     }
 
     /// The blocks by corners, times the stiffness, from those by `e`, `g` and `u` (`h[a][b]`, `b <= a`).
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn blocks(&self, h: [[LaneMat3; 3]; 3]) -> Blocks<4> {
-        let mut blocks = Blocks::<4>::default();
+    fn blocks(&self, h: [[LaneMat3; 3]; 3]) -> ElementBlocks<4> {
+        let mut blocks = ElementBlocks::<4>::default();
         for i in 0..4 {
             for j in 0..=i {
                 for a in 0..3 {
@@ -256,9 +256,9 @@ impl Batch {
 
     /// The blocks by corners of hinges that are flat at rest.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn flat_blocks(&self) -> Blocks<4> {
+    fn flat_blocks(&self) -> ElementBlocks<4> {
         let weights = &self.weights[2];
-        let mut blocks = Blocks::<4>::default();
+        let mut blocks = ElementBlocks::<4>::default();
         for i in 0..4 {
             for j in 0..=i {
                 blocks[i][j] = LaneMat3::scaled_identity(self.stiffness * weights[i] * weights[j]);
@@ -269,7 +269,7 @@ impl Batch {
 
     /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn folded_hessian(&self, fold: &Fold, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
+    fn folded_hessian(&self, fold: &QuadraticFold, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
         // The derivatives of u - h₀ n.
         let [by_e, by_g] = normal.derivatives();
@@ -359,7 +359,7 @@ impl Element<4> for QuadraticBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
         let damping = self.damping(batch, &fold);

@@ -28,11 +28,11 @@ use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
-pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
+pub type ElementBlocks<const K: usize> = [[LaneMat3; K]; K];
 
 /// All blocks of a translation-invariant element, from those among corners 1 to 3: 11, 21, 22, 31, 32, 33.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
+pub(crate) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> ElementBlocks<4> {
     let zero = LaneMat3::default();
     let first = -(a + b.transpose() + d.transpose());
     let second = -(b + c + e.transpose());
@@ -62,7 +62,7 @@ pub trait Element<const K: usize>: Send + Sync {
     /// Energies, bit-identical to [`Self::value`], and gradients in newtons.
     fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; K]) -> (Lanes, [LaneVec3; K]);
     /// Hessians in N/m.
-    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: HessianMode) -> Blocks<K>;
+    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: HessianMode) -> ElementBlocks<K>;
     /// The numbers that projective dynamics uses in place of element `e`'s Hessian blocks; those with `j <= i` are read.
     /// `None` if there are none.
     fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
@@ -89,14 +89,14 @@ pub struct ElementSum<E, const K: usize> {
     simd: Simd,
     vertices: VertexGather<K>,
     blocks: Option<BlockGather<K>>,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<ElementScratch>,
     /// The step in seconds for which the projective-dynamics numbers in `scratch` are valid.
     step: f64,
 }
 
 /// Buffers of the chunks, kept so that evaluations allocate nothing.
 #[derive(Default)]
-struct Scratch {
+struct ElementScratch {
     vectors: Vec<DVec3>,
     /// The energy of each chunk.
     values: Vec<f64>,
@@ -127,24 +127,24 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         self.elements.vertices().len().div_ceil(CHUNK)
     }
 
-    fn scratch(&self) -> MutexGuard<'_, Scratch> {
+    fn scratch(&self) -> MutexGuard<'_, ElementScratch> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn chunk<'a>(&'a self, index: usize, x: &'a [DVec3]) -> Chunk<'a, E, K> {
-        Chunk { elements: &self.elements, corners: self.vertices.corners(), index, x }
+    fn chunk<'a>(&'a self, index: usize, x: &'a [DVec3]) -> ElementChunk<'a, E, K> {
+        ElementChunk { elements: &self.elements, corners: self.vertices.corners(), index, x }
     }
 
     fn sum(&self, x: &[DVec3], damped: bool) -> f64 {
         let value = |chunk: Range<usize>| {
-            dispatch(self.simd, Value { chunk: self.chunk(chunk.start / CHUNK, x), damped })
+            dispatch(self.simd, ValueKernel { chunk: self.chunk(chunk.start / CHUNK, x), damped })
         };
         parallel::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
     }
 
     /// The sum of energies; adds their gradients to `gradient`.
     fn sum_with_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
-        let Scratch { vectors, values, .. } = &mut *self.scratch();
+        let ElementScratch { vectors, values, .. } = &mut *self.scratch();
         let stride = self.vertices.stride();
         vectors.resize(self.chunks() * stride, DVec3::ZERO);
         values.resize(self.chunks(), 0.0);
@@ -211,11 +211,11 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         let known = &mut self.scratch().projective;
         if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known.pattern(), matrix.pattern())) {
-            let mut anew = ScalarMatrix::zero(matrix.pattern().clone());
-            if !self.sum_projective(&mut anew) {
+            let mut rebuilt = ScalarMatrix::zero(matrix.pattern().clone());
+            if !self.sum_projective(&mut rebuilt) {
                 return false;
             }
-            *known = Some(anew);
+            *known = Some(rebuilt);
         }
         known.iter().for_each(|known| matrix.add(known));
         true
@@ -237,14 +237,14 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
 }
 
 /// One chunk of elements, at positions `x`.
-struct Chunk<'a, E, const K: usize> {
+struct ElementChunk<'a, E, const K: usize> {
     elements: &'a E,
     corners: &'a [[u16; K]],
     index: usize,
     x: &'a [DVec3],
 }
 
-impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
+impl<E: Element<K>, const K: usize> ElementChunk<'_, E, K> {
     /// The batches of the chunk: batch number, first element and how many of its lanes are elements.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn batches(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<'_, E, K> {
@@ -282,12 +282,12 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
 }
 
 /// Both energies in one kernel, since kernels take long to compile.
-struct Value<'a, E, const K: usize> {
-    chunk: Chunk<'a, E, K>,
+struct ValueKernel<'a, E, const K: usize> {
+    chunk: ElementChunk<'a, E, K>,
     damped: bool,
 }
 
-impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
+impl<E: Element<K>, const K: usize> Kernel for ValueKernel<'_, E, K> {
     type Output = f64;
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) -> f64 {
@@ -332,7 +332,7 @@ impl LaneSum {
 }
 
 struct ValueAndGradient<'a, 'o, E, const K: usize> {
-    chunk: Chunk<'a, E, K>,
+    chunk: ElementChunk<'a, E, K>,
     out: &'o mut [DVec3],
 }
 
@@ -353,7 +353,7 @@ impl<E: Element<K>, const K: usize> Kernel for ValueAndGradient<'_, '_, E, K> {
 }
 
 struct Hessian<'a, 'o, E, const K: usize> {
-    chunk: Chunk<'a, E, K>,
+    chunk: ElementChunk<'a, E, K>,
     curvature: HessianMode,
     places: &'a BlockGather<K>,
     out: &'o mut [DMat3],
@@ -374,7 +374,7 @@ impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn add_pairs<const K: usize>(
-    blocks: &Blocks<K>,
+    blocks: &ElementBlocks<K>,
     places: &BlockGather<K>,
     first: usize,
     count: usize,

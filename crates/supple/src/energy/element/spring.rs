@@ -17,7 +17,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::energy::element::order::morton_order;
-use crate::energy::element::{Blocks, Element};
+use crate::energy::element::{Element, ElementBlocks};
 use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
@@ -57,14 +57,14 @@ pub fn in_local_order(springs: &[Spring], place: impl Fn(u32) -> DVec3) -> Vec<S
 pub struct Springs {
     ends: Vec<[u32; 2]>,
     /// Their numbers, in the layout that evaluations read.
-    eights: Vec<Eight>,
+    eights: Vec<SpringParameters>,
     /// The step in seconds; infinite switches damping off.
     step: f64,
 }
 
 /// The numbers of eight springs; padding lanes repeat the last.
 #[derive(Debug, Clone, Copy)]
-struct Eight {
+struct SpringParameters {
     rest: Lanes,
     /// The length beyond which it is slack.
     longest: Lanes,
@@ -89,7 +89,7 @@ impl Springs {
                 Lanes::from_fn(|lane| value(&springs[lane.min(springs.len() - 1)]))
             };
             let rest = of(&|s| s.rest);
-            Eight {
+            SpringParameters {
                 rest,
                 // One-sided springs act up to their rest length only.
                 longest: of(&|s| if s.resists == Resists::Both { f64::INFINITY } else { s.rest }),
@@ -102,8 +102,8 @@ impl Springs {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> Batch {
-        let Eight { rest, longest, stiffness, drag, start } = self.eights[batch];
+    fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> SpringBatch {
+        let SpringParameters { rest, longest, stiffness, drag, start } = self.eights[batch];
         let separation = x[0] - x[1];
         let exact = separation.dot(separation).sqrt();
         let shortest = Lanes::splat(SHORTEST);
@@ -112,7 +112,7 @@ impl Springs {
         let pick =
             |c: usize, fallback: f64| shortest.less(exact, separation[c] * inverse, Lanes::splat(fallback));
         let acting = length.min(longest);
-        Batch {
+        SpringBatch {
             direction: LaneVec3([pick(0, 1.0), pick(1, 0.0), pick(2, 0.0)]),
             length,
             acts: length.less(longest, Lanes::splat(1.0), Lanes::splat(0.0)),
@@ -125,7 +125,7 @@ impl Springs {
 }
 
 /// Eight springs at some positions.
-struct Batch {
+struct SpringBatch {
     direction: LaneVec3,
     length: Lanes,
     /// 1 where the spring is active, 0 where it is slack.
@@ -136,7 +136,7 @@ struct Batch {
     viscosity: Lanes,
 }
 
-impl Batch {
+impl SpringBatch {
     /// φ(l), damping included.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self) -> Lanes {
@@ -192,7 +192,7 @@ impl Element<2> for Springs {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: HessianMode) -> Blocks<2> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: HessianMode) -> ElementBlocks<2> {
         let batch = self.batch(batch, x);
         let exact = batch.tension() / batch.length;
         let across = match curvature {

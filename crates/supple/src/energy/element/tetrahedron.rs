@@ -17,7 +17,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use crate::energy::element::order::{morton_order, pack_batches};
-use crate::energy::element::{Blocks, Element, batch_corners, completed};
+use crate::energy::element::{Element, ElementBlocks, batch_corners, completed};
 use crate::energy::strain_damping::{StrainDamping, strain};
 use crate::material::HessianMode;
 use crate::material::law::{LaneLame, Law, SolidLaw};
@@ -48,7 +48,7 @@ impl Solid {
 
 /// Eight tetrahedra at rest.
 #[derive(Debug, Clone, Copy)]
-struct Batch {
+struct TetrahedronBatch {
     /// Gradients of the shape functions of corners 1 to 3.
     gradients: [LaneVec3; 3],
     volume: Lanes,
@@ -61,7 +61,7 @@ struct Batch {
 #[derive(Debug, Clone, Default)]
 pub struct Tetrahedra<L> {
     tets: Vec<[u32; 4]>,
-    batches: Vec<Batch>,
+    batches: Vec<TetrahedronBatch>,
     /// Strains at the step's start; empty while nothing is damped.
     start: Vec<SquareMatrix<3>>,
     /// One over the step.
@@ -75,7 +75,8 @@ impl<L: Law> Tetrahedra<L> {
     pub fn new(law: L, rest: &[DVec3], tets: &[[u32; 4]], solid: impl Fn(usize) -> Solid) -> Self {
         let corners = |e: usize| tets[e].map(|v| rest[v as usize]);
         let order = morton_order(tets.len(), |e| corners(e).into_iter().sum::<DVec3>() * 0.25);
-        let batches = pack_batches(&order, |lanes| Batch::new(lanes.map(|e| (corners(e), solid(e)))));
+        let batches =
+            pack_batches(&order, |lanes| TetrahedronBatch::new(lanes.map(|e| (corners(e), solid(e)))));
         let tets = order.iter().map(|&e| tets[e as usize]).collect();
         Self { tets, batches, start: Vec::new(), rate: 0.0, law }
     }
@@ -100,7 +101,7 @@ fn rest_shape([a, b, c, d]: [DVec3; 4]) -> ([DVec3; 3], f64) {
     ([rows.x_axis, rows.y_axis, rows.z_axis], edges.determinant().abs() / 6.0)
 }
 
-impl Batch {
+impl TetrahedronBatch {
     fn new(elements: [([DVec3; 4], Solid); WIDTH]) -> Self {
         let shapes = elements.map(|(corners, _)| rest_shape(corners));
         Self {
@@ -185,7 +186,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
         let tangent = self.law.tangent(f, &rest.lame, curvature);

@@ -9,7 +9,7 @@ use glam::{DMat2, DVec2, DVec3};
 use supple_core::parallel::prelude::*;
 
 use crate::energy::element::order::{morton_order, pack_batches};
-use crate::energy::element::{Blocks, Element, batch_corners};
+use crate::energy::element::{Element, ElementBlocks, batch_corners};
 use crate::energy::strain_damping::{StrainDamping, strain};
 use crate::material::HessianMode;
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
@@ -132,7 +132,7 @@ impl RestBatch {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> Blocks<3> {
+    pub(crate) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> ElementBlocks<3> {
         let [a, b] = &self.gradients;
         let (aa, ba, bb) = (block(a, a) * self.area, block(b, a) * self.area, block(b, b) * self.area);
         let zero = LaneMat3::default();
@@ -187,7 +187,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> Blocks<3> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> ElementBlocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
         let elastic: SheetTangent = self.law.tangent(f, &self.sheets[batch], curvature);

@@ -4,7 +4,7 @@
 //! No other term preserves the volume: λ is ignored.
 
 use super::corotated::Corotated;
-use super::{LaneLame, Law, Modes};
+use super::{LaneLame, Law, TangentModes};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// As rigid as possible.
@@ -38,7 +38,7 @@ impl Law for Arap {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> TangentModes {
         Corotated.modes(sigma, &shear_only(lame))
     }
 }

@@ -8,7 +8,7 @@
 //! With signed singular values it resists inversion and recovers from it. Its Hessian is exact (the derivative of the rotation
 //! is in the twists): scaling `2μ I + λ 1 1ᵀ`, flips `2μ`, twists `2μ + 2 (λ (Σ σ - 3) - 2μ)/(σᵢ + σⱼ)`.
 
-use super::tangent::{Modes, uniform_scaling};
+use super::tangent::{TangentModes, uniform_scaling};
 use super::{LaneLame, Law};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::polar::polar_rotation;
@@ -49,11 +49,11 @@ impl Law for Corotated {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> TangentModes {
         let twice = lame.mu * 2.0;
         let excess = (lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice) * 2.0;
         let sum = |i: usize, j: usize| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
-        Modes {
+        TangentModes {
             scaling: uniform_scaling(twice, lame.lambda),
             twist: [twice + excess / sum(0, 1), twice + excess / sum(0, 2), twice + excess / sum(1, 2)],
             flip: [twice; 3],

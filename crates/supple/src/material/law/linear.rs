@@ -6,7 +6,7 @@
 //!
 //! Valid for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
 
-use super::tangent::{Modes, uniform_scaling};
+use super::tangent::{TangentModes, uniform_scaling};
 use super::{LaneLame, Law};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::Svd;
@@ -44,9 +44,9 @@ impl Law for Linear {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, _stretches: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, _stretches: LaneVec3, lame: &LaneLame) -> TangentModes {
         let twice = lame.mu * 2.0;
-        Modes {
+        TangentModes {
             scaling: uniform_scaling(twice, lame.lambda),
             twist: [Lanes::default(); 3],
             flip: [twice; 3],

@@ -18,7 +18,7 @@ pub use linear::Linear;
 pub use neo_hookean::NeoHookean;
 pub use solid_law::SolidLaw;
 pub use stvk::StVenantKirchhoff;
-pub use tangent::{Modes, Tangent};
+pub use tangent::{Tangent, TangentModes};
 
 use super::Lame;
 use crate::material::HessianMode;
@@ -58,7 +58,7 @@ pub trait Law: Send + Sync + 'static {
         svd(f)
     }
     /// The eigenvalues of that derivative at these stretches.
-    fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes;
+    fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> TangentModes;
     /// The derivative of the stress at `F`, exact or projected to positive semi-definite.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {

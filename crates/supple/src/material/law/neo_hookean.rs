@@ -12,7 +12,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use super::tangent::{Modes, PAIRS};
+use super::tangent::{PAIRS, TangentModes};
 use super::{LaneLame, Law};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
@@ -57,7 +57,7 @@ impl Law for NeoHookean {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> TangentModes {
         let Parameters { mu, lambda, alpha } = Parameters::new(lame);
         let [a, b, c] = sigma.0;
         let others = [b * c, a * c, a * b];
@@ -79,6 +79,6 @@ impl Law for NeoHookean {
             twist[k] = m + volumetric;
             flip[k] = m - volumetric;
         }
-        Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
+        TangentModes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 }

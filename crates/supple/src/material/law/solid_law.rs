@@ -2,7 +2,7 @@
 //! singular value decomposition, projections, blocks) are compiled once, and the law is selected once per eight elements.
 
 use super::arap::shear_only;
-use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
+use super::{Arap, Corotated, LaneLame, Law, Linear, NeoHookean, StVenantKirchhoff, TangentModes};
 use crate::material::Lame;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
@@ -89,7 +89,7 @@ impl Law for SolidLaw {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> TangentModes {
         match self {
             Self::Linear => Linear.modes(stretches, lame),
             Self::Corotated => Corotated.modes(stretches, lame),

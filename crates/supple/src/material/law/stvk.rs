@@ -9,7 +9,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use super::tangent::{Modes, PAIRS};
+use super::tangent::{PAIRS, TangentModes};
 use super::{LaneLame, Law};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
@@ -40,7 +40,7 @@ impl Law for StVenantKirchhoff {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> TangentModes {
         let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
         let base = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5 - lame.mu;
         let mut scaling = [[Lanes::default(); 3]; 3];
@@ -57,6 +57,6 @@ impl Law for StVenantKirchhoff {
             twist[k] = lame.mu * (sum - product) + base;
             flip[k] = lame.mu * (sum + product) + base;
         }
-        Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
+        TangentModes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 }

@@ -31,7 +31,7 @@ pub struct Tangent {
 }
 
 /// The eigenvalues of a tangent before projection.
-pub struct Modes {
+pub struct TangentModes {
     /// `∂²Ψ/∂σᵢ∂σⱼ`.
     pub scaling: SquareMatrix<3>,
     /// Of the differences of each pair of axes: 01, 02, 12.
@@ -51,8 +51,8 @@ pub(super) fn uniform_scaling(diagonal: Lanes, all: Lanes) -> SquareMatrix<3> {
 
 impl Tangent {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: HessianMode) -> Self {
-        let Modes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
+    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: TangentModes, curvature: HessianMode) -> Self {
+        let TangentModes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
         if curvature == HessianMode::PsdProjected {
             for k in 0..3 {
                 twist[k] = twist[k].max(Lanes::default());

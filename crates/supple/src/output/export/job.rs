@@ -157,7 +157,7 @@ impl<'a> Job<'a> {
             let frame = self.read(self.frames[position])?;
             visit(self, frame)?;
             self.done += 1;
-            self.tell_progress()?;
+            self.report_progress()?;
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl<'a> Job<'a> {
     }
 
     /// Reports the progress of the export, and checks for an interrupt.
-    pub(super) fn tell_progress(&mut self) -> Result<(), Error> {
+    pub(super) fn report_progress(&mut self) -> Result<(), Error> {
         match (self.progress)(self.done, self.total) {
             ControlFlow::Continue(()) => Ok(()),
             // Nothing is left to interrupt.

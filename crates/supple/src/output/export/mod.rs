@@ -124,7 +124,7 @@ impl ExportFormat {
     pub const ALL: [Self; FORMATS.len()] = supple_core::all_declared!(FORMATS, format);
 
     /// Its name on the command line and in scene files.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.declaration().name
     }
 
@@ -145,29 +145,29 @@ impl ExportFormat {
 
 impl fmt::Display for ExportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.name())
     }
 }
 
 impl FromStr for ExportFormat {
     type Err = Error;
 
-    fn from_str(word: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|format| format.word() == word).ok_or_else(|| unknown_format(word))
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| unknown_format(name))
     }
 }
 
 impl TryFrom<String> for ExportFormat {
     type Error = Error;
 
-    fn try_from(word: String) -> Result<Self, Error> {
-        word.parse()
+    fn try_from(name: String) -> Result<Self, Error> {
+        name.parse()
     }
 }
 
 impl From<ExportFormat> for &'static str {
     fn from(format: ExportFormat) -> Self {
-        format.word()
+        format.name()
     }
 }
 
@@ -194,14 +194,14 @@ pub fn export(
     if refused.is_empty() { Ok(written) } else { Err(Error::Invalid(refused.join("\n"))) }
 }
 
-fn unknown_format(word: &str) -> Error {
-    let words = ExportFormat::ALL.map(ExportFormat::word);
-    let lower = word.to_ascii_lowercase();
+fn unknown_format(name: &str) -> Error {
+    let names = ExportFormat::ALL.map(ExportFormat::name);
+    let lower = name.to_ascii_lowercase();
     let meant = FORMATS.iter().find(|format| format.aliases.contains(&lower.as_str()));
     let nearest = meant.map(|format| format.name).or_else(|| {
-        let near = words.into_iter().map(|w| (strsim::damerau_levenshtein(w, &lower), w));
+        let near = names.into_iter().map(|w| (strsim::damerau_levenshtein(w, &lower), w));
         near.filter(|(distance, _)| *distance <= 2).min_by_key(|(distance, _)| *distance).map(|(_, w)| w)
     });
     let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?"));
-    Error::Invalid(format!("unknown export format `{word}`{hint} (formats: {})", words.join(", ")))
+    Error::Invalid(format!("unknown export format `{name}`{hint} (formats: {})", names.join(", ")))
 }

@@ -14,8 +14,13 @@ pub(super) fn file_stems<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String
 /// One identifier (ASCII letters, digits and `_`, not starting with a digit) per name, all different.
 pub(super) fn identifiers<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     unique(names.map(|name| {
-        let word: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        if word.starts_with(|c: char| !c.is_ascii_digit()) { word } else { format!("_{word}") }
+        let identifier: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        if identifier.starts_with(|c: char| !c.is_ascii_digit()) {
+            identifier
+        } else {
+            format!("_{identifier}")
+        }
     }))
 }
 
@@ -42,7 +47,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_what_usd_allows() {
-        let words = identifiers(["cloth", "2nd layer", "Ärmel", ""].into_iter());
-        assert_eq!(words, ["cloth", "_2nd_layer", "_rmel", "_"]);
+        let names = identifiers(["cloth", "2nd layer", "Ärmel", ""].into_iter());
+        assert_eq!(names, ["cloth", "_2nd_layer", "_rmel", "_"]);
     }
 }

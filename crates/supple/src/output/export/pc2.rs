@@ -9,7 +9,7 @@ use supple_core::Error;
 
 /// Writes one file per body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    let step = frames_a_sample(job.frames())?;
+    let step = frames_per_sample(job.frames())?;
     let (first, samples) = (job.frames()[0], job.frames().len());
     let header = |points: i32| {
         let mut bytes = b"POINTCACHE2\0".to_vec();
@@ -24,7 +24,7 @@ pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// PC2 has one interval for all samples, so frames must not be missing.
-fn frames_a_sample(frames: &[u32]) -> Result<u32, Error> {
+fn frames_per_sample(frames: &[u32]) -> Result<u32, Error> {
     let steps: Vec<u32> = frames.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let step = steps.iter().copied().min().unwrap_or(1);
     match steps.iter().position(|&other| other != step) {

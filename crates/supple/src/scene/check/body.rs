@@ -87,7 +87,7 @@ impl Checker<'_> {
             let problem = format!(
                 "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` does not support; use \
                  `model = \"baraff-witkin\"`, or one number",
-                body.model.word(),
+                body.model.name(),
                 body.name
             );
             self.wrong(&format!("{place}.stretch_stiffness"), problem);

@@ -114,7 +114,7 @@ impl Checker<'_> {
         if let Some(every) = output.checkpoint_every {
             self.count("output.checkpoint_every", every, 1, u32::MAX);
         }
-        let known = ExportFormat::ALL.map(ExportFormat::word);
+        let known = ExportFormat::ALL.map(ExportFormat::name);
         for (i, format) in output.formats.iter().enumerate() {
             if !known.contains(&format.as_str()) {
                 let (hint, known) = (did_you_mean(format, known), list(known));

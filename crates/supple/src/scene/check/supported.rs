@@ -9,7 +9,7 @@ use crate::scene::{FrictionModel, Mode, Scene, Unsupported};
 pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let (solver, mode) = (&scene.solver, scene.time.mode);
-    let (method, traits) = (solver.method.word(), solver.method.traits());
+    let (method, traits) = (solver.method.name(), solver.method.traits());
     // Equilibrium has no velocity.
     if mode == Mode::Quasistatic && solver.velocity_tolerance.is_some() {
         let what = "`velocity_tolerance` with `mode = \"quasistatic\"`";
@@ -21,23 +21,21 @@ pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
         Some(method.to_owned())
     } else {
         let rests = model == FrictionModel::Impulse && mode == Mode::Quasistatic;
-        rests.then(|| word_of(&mode))
+        rests.then(|| variant_name(&mode))
     };
     if let Some(without) = without {
-        let what = format!("`friction_model = \"{}\"` with `{without}`", word_of(&model));
+        let what = format!("`friction_model = \"{}\"` with `{without}`", variant_name(&model));
         found.push(Unsupported::new("contact.friction_model", what));
     }
     found.extend(solver.method.stepper().unsupported(scene));
     for (i, body) in scene.bodies.iter().enumerate() {
         let tears = traits.tears && i + 1 == scene.bodies.len();
-        for (word, said) in [("tear_stretch", body.tear_stretch.is_some()), ("tear", !body.tears.is_empty())]
+        for (key, is_set) in [("tear_stretch", body.tear_stretch.is_some()), ("tear", !body.tears.is_empty())]
         {
-            if said && !tears {
-                let what = format!(
-                    "`{word}` of body `{}` (only the last body tears, and only by `hpbd`)",
-                    body.name
-                );
-                found.push(Unsupported::new(format!("body.{i}.{word}"), what));
+            if is_set && !tears {
+                let what =
+                    format!("`{key}` of body `{}` (only the last body tears, and only by `hpbd`)", body.name);
+                found.push(Unsupported::new(format!("body.{i}.{key}"), what));
             }
         }
         if body.interior.is_some() && !traits.octants {
@@ -49,7 +47,7 @@ pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
 }
 
 /// The scene-file name of a unit variant.
-pub(crate) fn word_of(variant: &impl Serialize) -> String {
+pub(crate) fn variant_name(variant: &impl Serialize) -> String {
     let value = toml::Value::try_from(variant).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

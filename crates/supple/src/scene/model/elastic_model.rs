@@ -88,7 +88,7 @@ impl Model {
     pub const ALL: [Self; MODELS.len()] = supple_core::all_declared!(MODELS, model);
 
     /// Its name in scene files.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.declaration().name
     }
 
@@ -125,11 +125,11 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::check::supported::word_of;
+    use crate::scene::check::supported::variant_name;
 
     #[test]
     fn names_are_those_of_scene_files_and_every_law_has_one() {
-        assert!(Model::ALL.into_iter().all(|model| model.word() == word_of(&model)));
+        assert!(Model::ALL.into_iter().all(|model| model.name() == variant_name(&model)));
         for law in SolidLaw::ALL {
             assert_eq!(Model::ALL.into_iter().filter(|model| model.solid_law() == Some(law)).count(), 1);
         }

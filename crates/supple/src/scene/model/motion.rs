@@ -143,10 +143,10 @@ impl Motion {
 
     /// The two keyframes around `time` that specify a channel; `None` if none does.
     fn span<T: Copy>(&self, time: f64, channel: impl Fn(&Keyframe) -> Option<T>) -> Option<Span<T>> {
-        let said = |key: &Keyframe| channel(key).map(|value| (key.time, value));
+        let channel_value = |key: &Keyframe| channel(key).map(|value| (key.time, value));
         let next = self.keyframes.partition_point(|key| key.time <= time);
-        let before = self.keyframes[..next].iter().rev().find_map(&said);
-        let after = self.keyframes[next..].iter().find_map(&said);
+        let before = self.keyframes[..next].iter().rev().find_map(&channel_value);
+        let after = self.keyframes[next..].iter().find_map(&channel_value);
         match (before, after) {
             (Some((start, from)), Some((end, to))) => {
                 let duration = end - start;

@@ -85,12 +85,12 @@ impl Solver {
     pub fn check(&self) -> Result<(), Error> {
         self.linear.check().map_err(|problem| Error::Invalid(problem.to_string()))?;
         self.options.check()?;
-        let (method, traits) = (self.method.word(), self.method.traits());
+        let (method, traits) = (self.method.name(), self.method.traits());
         let solves = traits.linear == LinearUse::Solver;
         if !solves && self.linear.kind.iteration() == Iteration::Own {
             return Err(Error::Invalid(format!(
                 "`{method}` needs a preconditioner and `{}` is not one; choose another `linear`, or `newton`",
-                self.linear.kind.word()
+                self.linear.kind.name()
             )));
         }
         let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
@@ -140,7 +140,7 @@ impl Solver {
         if !self.method.traits().velocity_tolerance {
             return Err(Error::Invalid(format!(
                 "`velocity_tolerance` is for `newton`, whose steps estimate the distance to the solution, not for `{}`; leave it out",
-                self.method.word()
+                self.method.name()
             )));
         }
         if speed > 0.0 && speed.is_finite() {
@@ -152,9 +152,9 @@ impl Solver {
     /// Method and linear solver in command-line notation, as `newton+cholesky`.
     pub fn name(&self) -> String {
         if self.method.traits().linear == LinearUse::None {
-            return self.method.word().to_owned();
+            return self.method.name().to_owned();
         }
-        format!("{}+{}", self.method.word(), self.linear.kind.word())
+        format!("{}+{}", self.method.name(), self.linear.kind.name())
     }
 }
 

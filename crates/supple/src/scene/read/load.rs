@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// let steppers = Registry::builtin();
 /// let sets = ["solver.method=lbfgs".to_owned()];
 /// let scene = steppers.scene_reader().sets(&sets).builtin("demo")?;
-/// assert_eq!(scene.solver.method.word(), "lbfgs");
+/// assert_eq!(scene.solver.method.name(), "lbfgs");
 /// # Ok::<(), supple::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +162,7 @@ impl Text<'_> {
 /// ```
 pub fn linear_with_sets(kind: LinearKind, sets: &[String]) -> Result<LinearOptions, Error> {
     let path = Path::new("linear solver");
-    let mut root = document::parse(&format!("kind = \"{}\"", kind.word()), path)?;
+    let mut root = document::parse(&format!("kind = \"{}\"", kind.name()), path)?;
     sets::apply_sets(&mut root, sets)?;
     let linear: LinearOptions = reader::read(&root, path)?;
     linear.check().map_err(|problem| Error::Invalid(format!("--set: {problem}")))?;

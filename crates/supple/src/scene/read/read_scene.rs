@@ -100,6 +100,6 @@ impl OfSteppers {
 }
 
 fn read_method(node: &Node, steppers: &Declarations) -> Result<Method, ReadError> {
-    let word = reader::read_word(node)?;
-    steppers.method(word).ok_or_else(|| ReadError::unknown_word(word, steppers.method_words()))
+    let name = reader::read_name(node)?;
+    steppers.method(name).ok_or_else(|| ReadError::unknown_name(name, steppers.method_names()))
 }

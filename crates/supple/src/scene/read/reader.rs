@@ -20,18 +20,18 @@ pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -
 
 /// Reads a `T` from a part of a document.
 pub(crate) fn read_part<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, ReadError> {
-    T::deserialize(Reader(node))
+    T::deserialize(ValueReader(node))
 }
 
 /// Reads a name.
-pub(crate) fn read_word(node: &Node) -> Result<&str, ReadError> {
-    let Value::String(word) = &node.value else {
+pub(crate) fn read_name(node: &Node) -> Result<&str, ReadError> {
+    let Value::String(name) = &node.value else {
         let text: Result<String, ReadError> = read_part(node);
         return Err(
             text.map_or_else(|error| error.expecting("a name"), |_| de::Error::custom("is not a name"))
         );
     };
-    Ok(word)
+    Ok(name)
 }
 
 /// Reads from a part of a document from which unknown keys are removed, with a diagnostic for each; `None`
@@ -70,8 +70,8 @@ enum Complaint {
         valid: Vec<&'static str>,
         spare: bool,
     },
-    UnknownWord {
-        word: String,
+    UnknownName {
+        name: String,
         valid: Vec<&'static str>,
     },
     MissingKey(&'static str),
@@ -96,8 +96,8 @@ impl ReadError {
     }
 
     /// A name that is none of the `valid` ones.
-    pub(crate) fn unknown_word(word: &str, valid: Vec<&'static str>) -> Self {
-        Self::new(Complaint::UnknownWord { word: word.to_owned(), valid })
+    pub(crate) fn unknown_name(name: &str, valid: Vec<&'static str>) -> Self {
+        Self::new(Complaint::UnknownName { name: name.to_owned(), valid })
     }
 
     /// Sets where it was written, unless known already.
@@ -170,10 +170,10 @@ impl ReadError {
                 let valid = list(valid.iter().copied());
                 format!("`{key}` is not a key of {}{hint} Valid keys: {valid}", self.table())
             }
-            Complaint::UnknownWord { word, valid } => {
-                let hint = did_you_mean(word, valid.iter().copied());
+            Complaint::UnknownName { name, valid } => {
+                let hint = did_you_mean(name, valid.iter().copied());
                 let valid = list(valid.iter().copied());
-                format!("`{word}` is not a value of `{}`{hint} Valid values: {valid}", self.key())
+                format!("`{name}` is not a value of `{}`{hint} Valid values: {valid}", self.key())
             }
             Complaint::MissingKey(key) => format!("{} needs the key `{key}`", self.table()),
             Complaint::Mismatch { found, expected } if self.keys.is_empty() => {
@@ -216,8 +216,8 @@ impl de::Error for ReadError {
         })
     }
 
-    fn unknown_variant(word: &str, valid: &'static [&'static str]) -> Self {
-        Self::unknown_word(word, valid.to_vec())
+    fn unknown_variant(name: &str, valid: &'static [&'static str]) -> Self {
+        Self::unknown_name(name, valid.to_vec())
     }
 
     fn unknown_field(key: &str, valid: &'static [&'static str]) -> Self {
@@ -261,9 +261,9 @@ fn plain_expected(expected: &dyn Expected) -> String {
 
 /// The deserializer of one value.
 #[derive(Clone, Copy)]
-struct Reader<'de>(&'de Node);
+struct ValueReader<'de>(&'de Node);
 
-impl<'de> Reader<'de> {
+impl<'de> ValueReader<'de> {
     fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::String(text) => visitor.visit_borrowed_str(text),
@@ -273,13 +273,13 @@ impl<'de> Reader<'de> {
             Value::Date(date) => {
                 Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor))
             }
-            Value::Array(elements) => visitor.visit_seq(Elements(elements.iter())),
+            Value::Array(elements) => visitor.visit_seq(ArrayReader(elements.iter())),
             Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
         }
     }
 }
 
-impl<'de> Deserializer<'de> for Reader<'de> {
+impl<'de> Deserializer<'de> for ValueReader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -338,18 +338,18 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         let variant = match &self.0.value {
-            Value::String(word) => Variant { word, content: None, origin: &self.0.origin },
+            Value::String(name) => Variant { name, content: None, origin: &self.0.origin },
             Value::Table(entries) => match entries.as_slice() {
-                [entry] => Variant { word: &entry.key, content: Some(&entry.node), origin: &entry.origin },
+                [entry] => Variant { name: &entry.key, content: Some(&entry.node), origin: &entry.origin },
                 _ => return Err(not_exactly_one(entries, valid).at(&self.0.origin)),
             },
             _ => return self.deserialize_any(visitor),
         };
-        if !valid.contains(&variant.word) {
-            let (word, valid) = (variant.word.to_owned(), valid.to_vec());
+        if !valid.contains(&variant.name) {
+            let (name, valid) = (variant.name.to_owned(), valid.to_vec());
             let complaint = match variant.content {
-                Some(_) => Complaint::UnknownKey { key: word, valid, spare: false },
-                None => Complaint::UnknownWord { word, valid },
+                Some(_) => Complaint::UnknownKey { key: name, valid, spare: false },
+                None => Complaint::UnknownName { name, valid },
             };
             return Err(ReadError::new(complaint).at(variant.origin));
         }
@@ -371,14 +371,14 @@ fn not_exactly_one(entries: &[Entry], valid: &'static [&'static str]) -> ReadErr
     ReadError::new(Complaint::Other(format!("must hold exactly one of the keys {valid}; found {found}")))
 }
 
-struct Elements<'de>(std::slice::Iter<'de, Node>);
+struct ArrayReader<'de>(std::slice::Iter<'de, Node>);
 
-impl<'de> de::SeqAccess<'de> for Elements<'de> {
+impl<'de> de::SeqAccess<'de> for ArrayReader<'de> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(node) = self.0.next() else { return Ok(None) };
-        seed.deserialize(Reader(node)).map(Some).map_err(|error| error.at(&node.origin))
+        seed.deserialize(ValueReader(node)).map(Some).map_err(|error| error.at(&node.origin))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -403,14 +403,15 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
         let entry = self.value.take().ok_or_else(|| de::Error::custom("a value is read before its key"))?;
-        seed.deserialize(Reader(&entry.node)).map_err(|error| error.at(&entry.node.origin).under(&entry.key))
+        seed.deserialize(ValueReader(&entry.node))
+            .map_err(|error| error.at(&entry.node.origin).under(&entry.key))
     }
 }
 
 /// One variant of an enum: alone, or as the only key of a table. A name alone stands for an empty table, so that
 /// `"all"` is `{ all = {} }`.
 struct Variant<'de> {
-    word: &'de str,
+    name: &'de str,
     content: Option<&'de Node>,
     origin: &'de Origin,
 }
@@ -420,10 +421,10 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let word = seed
-            .deserialize(self.word.into_deserializer())
+        let name = seed
+            .deserialize(self.name.into_deserializer())
             .map_err(|error: ReadError| error.at(self.origin))?;
-        Ok((word, self))
+        Ok((name, self))
     }
 }
 
@@ -433,21 +434,23 @@ impl<'de> de::VariantAccess<'de> for Variant<'de> {
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.content {
             None => Ok(()),
-            Some(_) => Err(de::Error::custom(format!("must be a name: write it as \"{}\"", self.word))),
+            Some(_) => Err(de::Error::custom(format!("must be a name: write it as \"{}\"", self.name))),
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
         let Some(node) = self.content else {
-            let word = self.word;
-            return Err(de::Error::custom(format!("needs a value: {{ {word} = … }}")));
+            let name = self.name;
+            return Err(de::Error::custom(format!("needs a value: {{ {name} = … }}")));
         };
-        seed.deserialize(Reader(node)).map_err(|error| error.at(&node.origin).under(self.word))
+        seed.deserialize(ValueReader(node)).map_err(|error| error.at(&node.origin).under(self.name))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
         let node = self.content.ok_or_else(|| de::Error::custom("needs an array"))?;
-        Reader(node).deserialize_tuple(length, visitor).map_err(|error: ReadError| error.under(self.word))
+        ValueReader(node)
+            .deserialize_tuple(length, visitor)
+            .map_err(|error: ReadError| error.under(self.name))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -456,9 +459,9 @@ impl<'de> de::VariantAccess<'de> for Variant<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         let read = match self.content {
-            Some(node) => Reader(node).deserialize_struct("", keys, visitor),
+            Some(node) => ValueReader(node).deserialize_struct("", keys, visitor),
             None => visitor.visit_map(Entries { entries: [].iter(), value: None }),
         };
-        read.map_err(|error| error.at(self.origin).under(self.word))
+        read.map_err(|error| error.at(self.origin).under(self.name))
     }
 }

@@ -7,18 +7,18 @@ use supple_core::Error;
 impl Solver {
     /// Applies a solver name and keeps the options. A linear solver is used under the current method, or under the
     /// default one if that method has no linear systems. An error lists the names of `steppers`.
-    pub fn choose_from(&mut self, word: &str, steppers: &Declarations) -> Result<(), Error> {
-        let method = |word: &str| steppers.method(word);
-        let linear = |word: &str| LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
-        let chosen = match word.split_once('+') {
+    pub fn choose_from(&mut self, name: &str, steppers: &Declarations) -> Result<(), Error> {
+        let method = |name: &str| steppers.method(name);
+        let linear = |name: &str| LinearKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let chosen = match name.split_once('+') {
             Some((first, second)) => method(first).zip(linear(second)).map(|(m, l)| (Some(m), Some(l))),
-            None => match (method(word), linear(word)) {
+            None => match (method(name), linear(name)) {
                 (None, None) => None,
                 found => Some(found),
             },
         };
         let Some((method, linear)) = chosen else {
-            return Err(Error::UnknownSolver { name: word.to_owned(), valid: steppers.solver_words() });
+            return Err(Error::UnknownSolver { name: name.to_owned(), valid: steppers.solver_names() });
         };
         if method.is_none() && self.method.traits().linear == LinearUse::None {
             self.method = Method::default();
@@ -36,9 +36,9 @@ impl Solver {
 mod tests {
     use super::*;
 
-    fn chosen(before: Method, word: &str) -> String {
+    fn chosen(before: Method, name: &str) -> String {
         let mut solver = Solver { method: before, ..Solver::default() };
-        solver.choose(word).map(|()| solver.name()).unwrap_or_else(|error| error.to_string())
+        solver.choose(name).map(|()| solver.name()).unwrap_or_else(|error| error.to_string())
     }
 
     #[test]
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn every_linear_solver_is_taken_and_others_are_told_the_list() {
         for kind in LinearKind::ALL {
-            assert!(Solver::default().choose(kind.word()).is_ok());
+            assert!(Solver::default().choose(kind.name()).is_ok());
         }
         for wrong in ["magic", "newton+newton", "mas+newton", "+", "newton+", ""] {
             let problem = Solver::default().choose(wrong).unwrap_err().to_string();

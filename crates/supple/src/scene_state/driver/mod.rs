@@ -69,8 +69,8 @@ const BLEND_IN_SECONDS: f64 = 0.5;
 const SAME_START: f64 = 1e-4;
 
 /// The blend-in time of a scene, or a suitable one for a driver that moves by `first_move` at the start.
-fn blend_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
-    said.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
+fn blend_in(specified: Option<f64>, first_move: f64, size: f64) -> f64 {
+    specified.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
 }
 
 /// The blend weight at a time, from 0 to 1, smooth at both ends.
@@ -117,13 +117,14 @@ impl SceneState {
 
     /// Finds the anchors of an active pin's points on their driver.
     pub(crate) fn bind_to_driver(&self, pin: &mut ActivePin) -> Result<(), Error> {
-        let ActivePin { begun: Some(begun), driver: Some(driver), points, body, .. } = pin else {
+        let ActivePin { active_since: Some(active_since), driver: Some(driver), points, body, .. } = pin
+        else {
             return Ok(());
         };
         if let PinDriver::Collider { id, from } = driver {
-            *from = self.led_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *begun));
+            *from = self.led_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *active_since));
         }
-        let Some(anchoring) = self.anchoring(driver, *begun)? else { return Ok(()) };
+        let Some(anchoring) = self.anchoring(driver, *active_since)? else { return Ok(()) };
         let x = &self.bodies[*body].start;
         for point in points {
             let rest = point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
@@ -136,15 +137,15 @@ impl SceneState {
     pub(crate) fn anchoring<'a>(
         &'a self,
         driver: &'a PinDriver,
-        begun: f64,
+        active_since: f64,
     ) -> Result<Option<Anchoring<'a>>, Error> {
         Ok(match driver {
             PinDriver::Motion(_) => None,
-            PinDriver::Skin(skin) => Some(Anchoring::at_rest(skin.tree(), skin.carrier_from(begun))),
+            PinDriver::Skin(skin) => Some(Anchoring::at_rest(skin.tree(), skin.carrier_from(active_since))),
             PinDriver::Sequence(sequence) => {
-                Some(Anchoring::at_rest(sequence.tree(), sequence.carrier_from(begun)?))
+                Some(Anchoring::at_rest(sequence.tree(), sequence.carrier_from(active_since)?))
             }
-            PinDriver::Collider { id, .. } => match self.deformed(*id, begun)? {
+            PinDriver::Collider { id, .. } => match self.deformed(*id, active_since)? {
                 Some((triangles, positions)) => {
                     let tree = Arc::new(TriangleTree::new(&positions, triangles.to_vec()));
                     Some(Anchoring::where_they_are(tree, Carrier::Faces { triangles, positions }))
@@ -185,8 +186,8 @@ impl ActivePin {
         let moved = match &self.driver {
             None => Moved::Still,
             Some(PinDriver::Motion(motion)) => {
-                let from = self.begun.filter(|begun| *begun > 0.0);
-                let from = from.map_or(Pose::IDENTITY, |begun| motion.pose(begun));
+                let from = self.active_since.filter(|active_since| *active_since > 0.0);
+                let from = from.map_or(Pose::IDENTITY, |active_since| motion.pose(active_since));
                 Moved::Rigid { from, to: motion.pose(time) }
             }
             Some(PinDriver::Skin(skin)) => Moved::Carried(skin.carrier(time)),

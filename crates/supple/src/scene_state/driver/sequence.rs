@@ -31,7 +31,7 @@ impl SequenceDriver {
     pub(crate) fn open(
         path: &Path,
         [fps, until]: [f64; 2],
-        said: Option<f64>,
+        specified: Option<f64>,
         body: &Body,
     ) -> Result<Self, Error> {
         let user = format!("a pin on body `{}`", body.name);
@@ -50,7 +50,7 @@ impl SequenceDriver {
         let mut driver = Self { source, world_from_file, start, tree, blend_in: 0.0 };
         let first = driver.positions(0.0)?;
         let moved = first.iter().zip(&driver.start).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        driver.blend_in = blend_in(said, moved, size_of(&driver.start));
+        driver.blend_in = blend_in(specified, moved, size_of(&driver.start));
         Ok(driver)
     }
 
@@ -70,9 +70,9 @@ impl SequenceDriver {
     }
 
     /// The faces when a pin becomes active: at the start those of the body.
-    pub(crate) fn carrier_from(&self, begun: f64) -> Result<Carrier<'_>, Error> {
-        if begun > 0.0 {
-            return self.carrier(begun);
+    pub(crate) fn carrier_from(&self, active_since: f64) -> Result<Carrier<'_>, Error> {
+        if active_since > 0.0 {
+            return self.carrier(active_since);
         }
         Ok(Carrier::Faces { triangles: self.tree.triangles(), positions: self.start.clone() })
     }

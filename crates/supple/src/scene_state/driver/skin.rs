@@ -32,14 +32,14 @@ impl SkinDriver {
     pub(crate) fn open(
         path: &Path,
         animation: Option<&str>,
-        said: Option<f64>,
+        specified: Option<f64>,
         body: &Body,
     ) -> Result<Self, Error> {
         let skin = load_skin(path, animation)?;
         let placed: Vec<DVec3> =
             skin.positions.iter().map(|p| body.world_from_shape.transform_point3(*p)).collect();
         let tree = Arc::new(TriangleTree::new(&placed, skin.triangles.clone()));
-        let blend_in = blend_in(said, skin.first_move(), size_of(&skin.positions));
+        let blend_in = blend_in(specified, skin.first_move(), size_of(&skin.positions));
         let world_from_file = DMat4::from(body.world_from_shape);
         Ok(Self { skin, tree, world_from_file, file_from_world: world_from_file.inverse(), blend_in })
     }
@@ -55,8 +55,8 @@ impl SkinDriver {
     }
 
     /// The skin when a pin becomes active: at the start as modelled, like the body.
-    pub(crate) fn carrier_from(&self, begun: f64) -> Carrier<'_> {
-        if begun > 0.0 { self.carrier(begun) } else { self.carrier_at(0.0, 0.0) }
+    pub(crate) fn carrier_from(&self, active_since: f64) -> Carrier<'_> {
+        if active_since > 0.0 { self.carrier(active_since) } else { self.carrier_at(0.0, 0.0) }
     }
 
     fn carrier_at(&self, time: f64, fraction: f64) -> Carrier<'_> {

@@ -57,7 +57,7 @@ impl Simulation {
         if self.scene_state.solver.method != scene::Method::HPBD {
             return Err(Error::Invalid("only `method = \"hpbd\"` has levels of detail".into()));
         }
-        let mut options: hpbd::Options = self.scene_state.solver.options.get();
+        let mut options: hpbd::HpbdOptions = self.scene_state.solver.options.get();
         options.level = level;
         options.check()?;
         self.scene_state.solver.options.set(options);

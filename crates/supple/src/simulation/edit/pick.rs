@@ -58,7 +58,7 @@ impl Simulation {
         let Picked { body: index, corners, barycentric, point, .. } = self.pick(ray)?;
         let body = &self.scene_state.bodies[index];
         let weights = body.point_on_triangle(corners, barycentric);
-        let stiffness = body.hold_stiffness();
+        let stiffness = body.attachment_stiffness();
         let id = GrabId(self.new_id());
         self.scene_state.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
         Some(id)

@@ -25,8 +25,8 @@ impl Simulation {
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
                 "`{}` has another discretisation than `{}` and cannot continue from its state: start a new simulation",
-                after.word(),
-                before.word()
+                after.name(),
+                before.name()
             )));
         }
         solver.validate()?;

@@ -41,7 +41,8 @@ impl Simulation {
         let points = points.collect::<Result<Vec<PinPoint>, Error>>()?;
         let id = PinId(self.new_id());
         let (driver, during, offset) = (None, None, DVec3::ZERO);
-        let mut pin = ActivePin { id, body: index, points, stiffness, driver, during, begun: None, offset };
+        let mut pin =
+            ActivePin { id, body: index, points, stiffness, driver, during, active_since: None, offset };
         pin.begin(self.scene_state.time, &self.body_unknowns(index));
         self.scene_state.pins.push(pin);
         Ok(id)
@@ -77,7 +78,7 @@ impl Simulation {
         if hard && weights.len() > 1 {
             return Err(Error::Invalid(format!(
                 "body `{name}`: vertices of an embedded surface cannot be pinned exactly; give a stiffness in N/m, such as {:.0}",
-                built.hold_stiffness()
+                built.attachment_stiffness()
             )));
         }
         Ok(PinPoint::new(weights, DVec3::ZERO))

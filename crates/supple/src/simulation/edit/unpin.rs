@@ -27,7 +27,7 @@ impl Simulation {
         let time = self.scene_state.time;
         // An unreadable driver is reported by the next step.
         let posed = move |pin| Some((pin, ActivePin::pose_at(pin, &self.scene_state, time).ok()?));
-        let held = self.scene_state.pins.iter().filter(move |pin| pin.holds_at(time));
+        let held = self.scene_state.pins.iter().filter(move |pin| pin.is_active_at(time));
         held.filter_map(posed).flat_map(move |(pin, pose)| {
             let x = &self.scene_state.bodies[pin.body].start;
             pin.points.iter().enumerate().map(move |(index, point)| PinnedPoint {

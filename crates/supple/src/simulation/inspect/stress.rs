@@ -71,7 +71,7 @@ impl Simulation {
     pub fn stress(&self) -> Result<Stress, Error> {
         let method = self.scene_state.solver.method;
         if let Some(reason) = method.traits().no_stress {
-            return Err(Error::Invalid(format!("`{}` has no stress to show: {reason}", method.word())));
+            return Err(Error::Invalid(format!("`{}` has no stress to show: {reason}", method.name())));
         }
         let x = self.stepper.unknown_positions();
         let mut rest: &[DVec3] = &x;

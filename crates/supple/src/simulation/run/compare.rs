@@ -101,7 +101,7 @@ impl Comparison {
         let (start, step) = self.advance(scene, simd, steppers)?;
         let reference =
             Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
-        let begin = StartMode { scene, start: &start, step, simd, steppers };
+        let begin = ComparisonStart { scene, start: &start, step, simd, steppers };
         let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
@@ -140,7 +140,7 @@ impl Comparison {
 }
 
 /// The start of a comparison.
-struct StartMode<'a> {
+struct ComparisonStart<'a> {
     scene: &'a Scene,
     start: &'a [u8],
     step: f64,
@@ -148,7 +148,7 @@ struct StartMode<'a> {
     steppers: &'a Registry,
 }
 
-impl StartMode<'_> {
+impl ComparisonStart<'_> {
     /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once per scene, and one
     /// solver makes them before its first iteration, another within it. Returns its progress after every iteration.
     fn take(
@@ -160,9 +160,9 @@ impl StartMode<'_> {
         let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
         simulation.restore(self.start)?;
         simulation.scene_state.solver.max_iterations = 1;
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(self.step)?;
-        let first = begun.elapsed().as_secs_f64();
+        let first = started.elapsed().as_secs_f64();
         simulation.restore(self.start)?;
         simulation.scene_state.solver.max_iterations = solver.max_iterations;
         simulation.record_iterations(true);

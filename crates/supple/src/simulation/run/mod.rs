@@ -127,10 +127,10 @@ impl Run {
 
     /// Simulates and writes the next frame.
     pub fn next_frame(&mut self) -> Result<FrameReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let frame = self.frame + 1;
         let steps = self.simulation.step_frame(&self.scene.time, frame)?;
-        let report = frame_report(&self.simulation, frame, &steps, begun.elapsed().as_secs_f64());
+        let report = frame_report(&self.simulation, frame, &steps, started.elapsed().as_secs_f64());
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
         }
@@ -173,7 +173,7 @@ impl Run {
             self.cache.write(&self.simulation.frame(0))?;
         }
         let latest = self.last_intact_frame()?;
-        let found = self.checkpoints.newest_whole(Some(latest))?;
+        let found = self.checkpoints.newest_valid(Some(latest))?;
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         match found.checkpoint {
             Some(checkpoint) if checkpoint.scene_fingerprint != self.fingerprint => Err(scene_differs()),
@@ -189,7 +189,7 @@ impl Run {
     fn go_on_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
         self.check_folder(folder)?;
         let latest = self.last_intact_frame()?.min(frame);
-        let found = self.checkpoints.newest_whole(Some(latest))?;
+        let found = self.checkpoints.newest_valid(Some(latest))?;
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         let Some(checkpoint) = found.checkpoint else {
             return Err(Error::Invalid(format!(
@@ -213,12 +213,12 @@ impl Run {
         let earlier = scene_of_run_with(folder, &self.steppers)?;
         let (began, now) = (self.cache.info().simd, self.simulation.scene_state().simd);
         if began != now {
-            let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
+            let name = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
             return Err(Error::Invalid(format!(
                 "the run was started with `--simd {0}`, and this is `--simd {1}`, so results would not be bit-identical: resume \
                  with `--simd {0}`, or start a new run",
-                word(began),
-                word(now)
+                name(began),
+                name(now)
             )));
         }
         let (had, has) = (&earlier, &self.scene);

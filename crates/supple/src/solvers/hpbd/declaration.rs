@@ -4,18 +4,18 @@ use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
-use crate::solvers::hpbd::{HpbdStepper, Options};
+use crate::solvers::hpbd::{HpbdOptions, HpbdStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
 /// Hierarchical position based dynamics (Müller 2008).
 pub struct Hpbd;
 
-const NAME: MethodName = MethodName { word: "hpbd", title: "Hierarchical position based (Müller 2008)" };
+const NAME: MethodName = MethodName { name: "hpbd", title: "Hierarchical position based (Müller 2008)" };
 
 impl Method {
     /// Hierarchical position based dynamics (Müller 2008).
-    pub const HPBD: Self = Self::new(NAME.word, &Hpbd);
+    pub const HPBD: Self = Self::new(NAME.name, &Hpbd);
 }
 
 impl StepperDeclaration for Hpbd {
@@ -34,7 +34,7 @@ impl StepperDeclaration for Hpbd {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<HpbdOptions>())
     }
 
     fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {

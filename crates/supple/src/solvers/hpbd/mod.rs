@@ -40,5 +40,5 @@ mod tear;
 pub use constraint::{ConstraintSide, Distance, Fold, Volume};
 pub use declaration::Hpbd;
 pub use hierarchy::RestLengths;
-pub use options::Options;
+pub use options::HpbdOptions;
 pub use stepper::HpbdStepper;

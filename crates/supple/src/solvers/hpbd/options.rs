@@ -14,7 +14,7 @@ const GRAVITY: f64 = 9.81;
 /// How a step is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct HpbdOptions {
     /// Coarse levels, at most; 0 for plain position based dynamics.
     pub levels: u32,
     /// Parents that every particle has on the next coarser level, at least.
@@ -40,7 +40,7 @@ pub struct Options {
     pub stiffness: Option<f64>,
 }
 
-impl Default for Options {
+impl Default for HpbdOptions {
     fn default() -> Self {
         Self {
             levels: 16,
@@ -55,7 +55,7 @@ impl Default for Options {
     }
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for HpbdOptions {
     const TABLE: &'static str = "hpbd";
 
     fn check(&self) -> Result<(), Error> {
@@ -93,7 +93,7 @@ impl NamedOptions for Options {
     }
 }
 
-impl Options {
+impl HpbdOptions {
     /// The longest small step in seconds for a mesh with edges of this mean length under this many m/s² of gravity.
     pub(crate) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
         let automatic = (FALL * edge / gravity.max(GRAVITY)).sqrt();

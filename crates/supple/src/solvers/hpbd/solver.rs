@@ -35,8 +35,8 @@ use crate::solvers::hpbd::constraint::schedule::{Direction, Sweep};
 use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
 use crate::solvers::hpbd::dependent_particles::{DependentParticles, follow};
-use crate::solvers::hpbd::hierarchy::{Finest, Level, Plan, build};
-use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::hierarchy::{ConstraintLevel, Finest, Plan, build};
+use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::Positions;
 use crate::solvers::hpbd::progress::Progress;
 use crate::stepper::ParticleLevel;
@@ -52,7 +52,7 @@ const COUNTED: f64 = 0.3;
 /// A coarse level with its sweep.
 #[derive(Debug)]
 pub(crate) struct CoarseLevel {
-    pub(crate) level: Level,
+    pub(crate) level: ConstraintLevel,
     /// Its limits, by number.
     pub(crate) sweep: DistanceSweep,
     /// Sweeps over it per sweep over the finest of the coarse levels.
@@ -97,12 +97,12 @@ pub(crate) struct HierarchicalSolver {
 }
 
 /// The data of a step's projections.
-pub(crate) struct Work<'a> {
+pub(crate) struct ProjectionData<'a> {
     pub(crate) step: Step<'a>,
     pub(crate) collisions: &'a mut Collisions,
     pub(crate) self_collisions: &'a mut SelfCollisions,
-    pub(crate) holds: &'a mut SoftPins,
-    pub(crate) options: &'a Options,
+    pub(crate) soft_pins: &'a mut SoftPins,
+    pub(crate) options: &'a HpbdOptions,
     pub(crate) progress: &'a mut Progress,
 }
 
@@ -111,7 +111,7 @@ impl HierarchicalSolver {
         mesh: &MeshConstraints,
         positions: &[DVec3],
         attached: &[bool],
-        options: &Options,
+        options: &HpbdOptions,
     ) -> Self {
         let levels = all_levels(mesh, positions, attached, options);
         let mut level_of = vec![0; positions.len()];
@@ -144,12 +144,12 @@ impl HierarchicalSolver {
     }
 
     /// The coarse levels, finest first.
-    pub(crate) fn coarse(&self) -> impl Iterator<Item = &Level> {
+    pub(crate) fn coarse(&self) -> impl Iterator<Item = &ConstraintLevel> {
         self.coarse.iter().map(|coarse| &coarse.level)
     }
 
     /// Corrects the positions of a step.
-    pub(crate) fn solve(&mut self, work: &mut Work<'_>) {
+    pub(crate) fn solve(&mut self, work: &mut ProjectionData<'_>) {
         self.folds.begin_step();
         self.volumes.begin_step();
         for l in (self.active..self.coarse.len()).rev() {
@@ -240,7 +240,7 @@ impl HierarchicalSolver {
     }
 
     /// Extends limits by the stretch under load of the links that they represent. Small steps of one step share them.
-    pub(crate) fn begin_step(&mut self, options: &Options) {
+    pub(crate) fn begin_step(&mut self, options: &HpbdOptions) {
         self.choose_level(options.level as usize);
         if options.stiffness.is_some() {
             return;
@@ -260,16 +260,16 @@ impl HierarchicalSolver {
         }
     }
 
-    fn sweep_level(&mut self, l: usize, work: &mut Work<'_>, sweep: u32) {
+    fn sweep_level(&mut self, l: usize, work: &mut ProjectionData<'_>, sweep: u32) {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
-        work.holds.project(&work.step, on_level);
+        work.soft_pins.project(&work.step, on_level);
         if let Some(own) = &mut self.coarse[l].own {
             own.run(&mut work.step, Direction::of(sweep), sweep == 0);
         }
         work.collisions.project(work.step.positions, on_level);
     }
 
-    fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
+    fn solve_level(&mut self, l: usize, work: &mut ProjectionData<'_>) {
         // Limits are hard: their yield is in their length.
         let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
         let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.progress.planned).unwrap_or(1.0);
@@ -279,15 +279,15 @@ impl HierarchicalSolver {
             if sweep > 0 && work.progress.leaves_out_sweep() {
                 break;
             }
-            work.holds.project(&step, on_level);
+            work.soft_pins.project(&step, on_level);
             self.coarse[l].sweep.run(&mut step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
         }
     }
 
-    fn sweep_mesh(&mut self, work: &mut Work<'_>, sweep: u32) {
+    fn sweep_mesh(&mut self, work: &mut ProjectionData<'_>, sweep: u32) {
         let (step, direction) = (&mut work.step, Direction::of(sweep));
-        work.holds.project(step, |_| true);
+        work.soft_pins.project(step, |_| true);
         if direction == Direction::Forward {
             self.folds.run(step, direction);
             self.volumes.run(step, direction);
@@ -303,7 +303,7 @@ impl HierarchicalSolver {
 
     /// The stretch of the active level's links under the load of a step of `dt` seconds determines how far the limits over it
     /// yield in the next step.
-    pub(crate) fn end_step(&mut self, step: &Step<'_>, progress: &Progress, dt: f64, options: &Options) {
+    pub(crate) fn end_step(&mut self, step: &Step<'_>, progress: &Progress, dt: f64, options: &HpbdOptions) {
         if options.stiffness.is_some() {
             return;
         }
@@ -391,12 +391,12 @@ fn all_levels(
     mesh: &MeshConstraints,
     positions: &[DVec3],
     attached: &[bool],
-    options: &Options,
-) -> Vec<Level> {
-    let of_bodies: Vec<Vec<Level>> =
+    options: &HpbdOptions,
+) -> Vec<ConstraintLevel> {
+    let of_bodies: Vec<Vec<ConstraintLevel>> =
         mesh.bodies.iter().map(|body| levels_of_body(mesh, body, positions, attached, options)).collect();
     let count = of_bodies.iter().map(Vec::len).max().map_or(0, |count| count - 1);
-    let mut levels = vec![Level::default(); count];
+    let mut levels = vec![ConstraintLevel::default(); count];
     for (body, mut own) in mesh.bodies.iter().zip(of_bodies) {
         while own.len() <= count {
             own.push(own[own.len() - 1].repeat());
@@ -417,8 +417,8 @@ fn levels_of_body(
     body: &BodyParts,
     positions: &[DVec3],
     attached: &[bool],
-    options: &Options,
-) -> Vec<Level> {
+    options: &HpbdOptions,
+) -> Vec<ConstraintLevel> {
     let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
     let (first, particles) = (body.particles.start, places(&body.particles));
     let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
@@ -460,13 +460,13 @@ fn energy<C: Constraint<K> + Copy + Send, const K: usize>(sweep: &Sweep<C>, x: &
 }
 
 /// Levels ready to be swept.
-fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
+fn coarse_levels(levels: Vec<ConstraintLevel>, particles: usize) -> Vec<CoarseLevel> {
     let finest = levels.first().map_or(0, |level| level.limits.len());
     let sweeps = |l: usize, limits: usize| {
         let affordable = (finest / limits.max(1)).max(1) as u32;
         affordable.min(1 << l.min(31))
     };
-    let with_sweeps = |(l, level): (usize, Level)| CoarseLevel {
+    let with_sweeps = |(l, level): (usize, ConstraintLevel)| CoarseLevel {
         sweeps: sweeps(l, level.limits.len()),
         ..CoarseLevel::new(level, particles)
     };
@@ -474,7 +474,7 @@ fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
 }
 
 impl CoarseLevel {
-    fn new(level: Level, particles: usize) -> Self {
+    fn new(level: ConstraintLevel, particles: usize) -> Self {
         let limit = |limit: &crate::solvers::hpbd::hierarchy::Limit| Distance {
             ends: limit.ends,
             rest: limit.rest,
@@ -605,18 +605,18 @@ mod tests {
         let body = BodyParts { particles: 0..2, edges: 0..1, shears: 1..1, triangles: 0..0 };
         let mesh = MeshConstraints { links: vec![link], bodies: vec![body], ..MeshConstraints::default() };
         let start = [DVec3::ZERO, 1.5 * DVec3::X];
-        let options = Options { sweeps, stiffness: Some(0.6), ..Options::default() };
+        let options = HpbdOptions { sweeps, stiffness: Some(0.6), ..HpbdOptions::default() };
         let mut solver = HierarchicalSolver::new(&mesh, &start, &[false; 2], &options);
         let mut positions = Positions::default();
         positions.copy_from(&start, &[1.0, 2.0]);
         for _ in 0..small_steps {
             let stiffness = options.stiffness_of_a_sweep(sweeps * small_steps);
             let (positions, start) = (&mut positions, &start[..]);
-            solver.solve(&mut Work {
+            solver.solve(&mut ProjectionData {
                 step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
                 collisions: &mut Collisions::default(),
                 self_collisions: &mut SelfCollisions::default(),
-                holds: &mut SoftPins::default(),
+                soft_pins: &mut SoftPins::default(),
                 options: &options,
                 progress: &mut Progress::new(small_steps, None),
             });

@@ -18,10 +18,10 @@ use crate::solvers::hpbd::constraint::Step;
 use crate::solvers::hpbd::constraint::mesh_constraints::MeshConstraints;
 use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::drag::Drag;
-use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::{Positions, TASK};
 use crate::solvers::hpbd::progress::Progress;
-use crate::solvers::hpbd::solver::{HierarchicalSolver, Work};
+use crate::solvers::hpbd::solver::{HierarchicalSolver, ProjectionData};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
@@ -41,14 +41,14 @@ pub struct HpbdStepper {
     /// Masses, surface points, wind and pins.
     system: System,
     solver: Option<HierarchicalSolver>,
-    holds: SoftPins,
+    soft_pins: SoftPins,
     collisions: Collisions,
     self_collisions: SelfCollisions,
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
     velocities: Positions,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     drag: Drag,
     earlier_colliders: Vec<PosedCollider>,
     torn: Option<TornMesh>,
@@ -90,25 +90,25 @@ impl HpbdStepper {
         dt: f64,
         progress: &mut Progress,
     ) -> Result<(), Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         scene_state.pose_colliders(
             [end - dt, end],
             &mut self.collisions.colliders,
             &mut self.earlier_colliders,
         )?;
         self.predict(scene_state, end, dt)?;
-        let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
-        let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
+        let displacements = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
+        let fastest = displacements.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
-        let way = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
-        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, scene_state.simd);
+        let trajectory = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
+        self.self_collisions.find(&trajectory, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
         self.solve(scene_state, dt, progress);
         progress.solving += solving.elapsed().as_secs_f64();
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
         std::mem::swap(&mut self.x, &mut self.predicted);
-        progress.finish_small_step(dt, begun);
+        progress.finish_small_step(dt, started);
         Ok(())
     }
 
@@ -132,11 +132,11 @@ impl HpbdStepper {
         system.update_wind(scene_state, &self.x, &self.v, [end, dt]);
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
-        system.apply_pins(scene_state, end, &mut self.predicted, &mut self.held)?;
-        std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
+        system.apply_pins(scene_state, end, &mut self.predicted, &mut self.fixed)?;
+        std::mem::swap(&mut self.soft_pins.attachments, &mut system.attachments);
         self.weights.clear();
-        let weight = |(held, mass): (&bool, &f64)| if *held { 0.0 } else { 1.0 / mass };
-        self.weights.extend(self.held.iter().zip(&system.inertia.mass).map(weight));
+        let weight = |(fixed, mass): (&bool, &f64)| if *fixed { 0.0 } else { 1.0 / mass };
+        self.weights.extend(self.fixed.iter().zip(&system.inertia.mass).map(weight));
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl HpbdStepper {
     fn solve(&mut self, scene_state: &SceneState, dt: f64, progress: &mut Progress) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
-        self.holds.begin_step();
+        self.soft_pins.begin_step();
         let options = options_of(scene_state);
         let step = Step {
             positions: &mut self.positions,
@@ -173,11 +173,11 @@ impl HpbdStepper {
             stiffness: options.stiffness_of_a_sweep(options.sweeps * progress.planned),
             simd: scene_state.simd,
         };
-        let mut work = Work {
+        let mut work = ProjectionData {
             step,
             collisions: &mut self.collisions,
             self_collisions: &mut self.self_collisions,
-            holds: &mut self.holds,
+            soft_pins: &mut self.soft_pins,
             options: &options,
             progress,
         };
@@ -205,11 +205,11 @@ impl HpbdStepper {
         }
     }
 
-    fn report(&mut self, scene_state: &SceneState, begun: Instant, progress: &Progress) -> StepReport {
+    fn report(&mut self, scene_state: &SceneState, started: Instant, progress: &Progress) -> StepReport {
         let solving = progress.solving;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, scene_state.simd));
-        let total = begun.elapsed().as_secs_f64();
+        let total = started.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
             nonlinear_iterations: progress.sweeps,
@@ -228,14 +228,15 @@ impl HpbdStepper {
     }
 }
 
-fn options_of(scene_state: &SceneState) -> Options {
+fn options_of(scene_state: &SceneState) -> HpbdOptions {
     scene_state.solver.options.get()
 }
 
 /// Which particles are pinned exactly when the scene starts.
 fn attached_at_start(scene_state: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
     let mut attached = vec![false; particles];
-    for pin in scene_state.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
+    for pin in scene_state.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.active_since == Some(0.0))
+    {
         for point in &pin.points {
             point.weights.iter().for_each(|&(v, _)| attached[(v + first_unknown[pin.body]) as usize] = true);
         }
@@ -261,7 +262,7 @@ impl Stepper for HpbdStepper {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         if self.solver.is_none() {
             self.analyse(scene_state);
         }
@@ -279,7 +280,7 @@ impl Stepper for HpbdStepper {
             done = next;
         }
         self.finish(scene_state, dt, &progress);
-        Ok(self.report(scene_state, begun, &progress))
+        Ok(self.report(scene_state, started, &progress))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

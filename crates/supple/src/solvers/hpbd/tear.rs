@@ -84,25 +84,25 @@ struct LevelNeighbourhood {
     /// For each particle its index among the level's children.
     child: Vec<u32>,
     /// The children of each particle, now or earlier.
-    led: Vec<Vec<u32>>,
+    children_of: Vec<Vec<u32>>,
     /// For children that are not adjacent to all of their parents, the links of the finer level on the path there.
-    ways: BTreeMap<u32, BTreeSet<u32>>,
+    paths: BTreeMap<u32, BTreeSet<u32>>,
     /// The children with a path over a link.
     over: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl LevelNeighbourhood {
     fn forget_way(&mut self, child: u32) {
-        for link in self.ways.remove(&child).into_iter().flatten() {
+        for link in self.paths.remove(&child).into_iter().flatten() {
             self.over.get_mut(&link).map(|children| children.remove(&child));
         }
     }
 
-    fn keep_way(&mut self, child: u32, way: BTreeSet<u32>) {
-        way.iter().for_each(|&link| {
+    fn keep_path(&mut self, child: u32, path: BTreeSet<u32>) {
+        path.iter().for_each(|&link| {
             self.over.entry(link).or_default().insert(child);
         });
-        self.ways.insert(child, way);
+        self.paths.insert(child, path);
     }
 }
 
@@ -148,7 +148,7 @@ impl Neighbourhood {
                 limits: vec![Vec::new(); links],
                 at: vec![Vec::new(); particles],
                 child: vec![NONE; particles],
-                led: vec![Vec::new(); particles],
+                children_of: vec![Vec::new(); particles],
                 ..LevelNeighbourhood::default()
             };
             for (limit, number) in coarse.level.limits.iter().zip(0..) {
@@ -160,7 +160,7 @@ impl Neighbourhood {
             for (&child, place) in coarse.level.children.iter().zip(0..) {
                 level.child[child as usize] = place;
                 let parents = coarse.level.parents(place as usize).iter();
-                parents.for_each(|parent| level.led[parent.particle as usize].push(child));
+                parents.for_each(|parent| level.children_of[parent.particle as usize].push(child));
             }
             links = coarse.level.limits.len();
             around.levels.push(level);
@@ -223,7 +223,7 @@ impl HierarchicalSolver {
             }
             around.levels[l].child.push(NONE);
             around.levels[l].at.push(Vec::new());
-            around.levels[l].led.push(Vec::new());
+            around.levels[l].children_of.push(Vec::new());
         }
     }
 
@@ -330,7 +330,7 @@ impl HierarchicalSolver {
             parent.weight = if kept { parent.weight / left } else { 0.0 };
             if kept && parent.particle != other {
                 parent.particle = other;
-                around.levels[l].led[other as usize].push(particle);
+                around.levels[l].children_of[other as usize].push(particle);
             }
         }
         kept.iter().filter(|(_, kept)| *kept).count()
@@ -347,8 +347,8 @@ impl HierarchicalSolver {
     ) {
         let mut finer: BTreeSet<u32> = touched.into_iter().collect();
         for l in 0..self.coarse.len() {
-            let led = finer.iter().filter_map(|link| around.levels[l].over.get(link)).flatten();
-            changed[l].extend(led);
+            let children_of = finer.iter().filter_map(|link| around.levels[l].over.get(link)).flatten();
+            changed[l].extend(children_of);
             let limits_of = |link: &u32| around.levels[l].limits[*link as usize].iter().copied();
             let limits: BTreeSet<u32> = finer.iter().flat_map(limits_of).collect();
             for &number in &limits {
@@ -410,11 +410,11 @@ impl HierarchicalSolver {
                 self.clear_parents(around, old, particle);
                 for coarser in l..old {
                     self.remove_from_level(around, coarser, particle, changed);
-                    changed[coarser].extend(&around.levels[coarser].led[particle as usize]);
+                    changed[coarser].extend(&around.levels[coarser].children_of[particle as usize]);
                 }
                 self.level_of[particle as usize] = l as u8;
                 changed[l].insert(particle);
-                changed[l].extend(&around.levels[l].led[particle as usize]);
+                changed[l].extend(&around.levels[l].children_of[particle as usize]);
             }
         }
     }
@@ -451,25 +451,25 @@ impl HierarchicalSolver {
 
     /// Keeps the parents of a child of coarse level `l` if there are enough left, and searches for others if not.
     fn find_new_parents(&mut self, around: &mut Neighbourhood, l: usize, child: u32, start: &[DVec3]) {
-        let is_led_from_afar = around.levels[l].ways.contains_key(&child);
-        if !is_led_from_afar && self.prune_parents(around, l, child) >= FEWEST_PARENTS {
+        let has_remote_parents = around.levels[l].paths.contains_key(&child);
+        if !has_remote_parents && self.prune_parents(around, l, child) >= FEWEST_PARENTS {
             return;
         }
         self.clear_parents(around, l, child);
         let reached = self.reach(around, l, child);
         let parents: Vec<u32> = reached.iter().map(|(parent, _)| *parent).collect();
         let weights = parent_weights(start[child as usize], &parents, start);
-        let parent = |((particle, weight), (_, way)): ((u32, f64), &Reached)| Parent {
+        let parent = |((particle, weight), (_, path)): ((u32, f64), &Reached)| Parent {
             particle,
             weight,
-            link: way[0],
+            link: path[0],
         };
         let level = &mut around.levels[l];
         level.child[child as usize] = self.coarse[l].level.children.len() as u32;
-        parents.iter().for_each(|&parent| level.led[parent as usize].push(child));
+        parents.iter().for_each(|&parent| level.children_of[parent as usize].push(child));
         self.coarse[l].level.push_child(child, weights.into_iter().zip(&reached).map(parent));
-        if reached.iter().any(|(_, way)| way.len() > 1) {
-            level.keep_way(child, reached.into_iter().flat_map(|(_, way)| way).collect());
+        if reached.iter().any(|(_, path)| path.len() > 1) {
+            level.keep_path(child, reached.into_iter().flat_map(|(_, path)| path).collect());
         }
     }
 
@@ -480,14 +480,14 @@ impl HierarchicalSolver {
         let mut found: Vec<Reached> = Vec::new();
         while !ring.is_empty() && found.len() < FEWEST_PARENTS && seen.len() < SEARCHED {
             let mut next = Vec::new();
-            for (here, way) in &ring {
+            for (here, path) in &ring {
                 for &link in around.links_at(l, *here) {
                     let [a, b] = self.ends_of_link(l, link);
                     let other = if a == *here { b } else { a };
                     if seen.insert(other) {
-                        let way: Vec<u32> = way.iter().copied().chain([link]).collect();
+                        let path: Vec<u32> = path.iter().copied().chain([link]).collect();
                         let on_level = usize::from(self.level_of[other as usize]) > l;
-                        if on_level { found.push((other, way)) } else { next.push((other, way)) }
+                        if on_level { found.push((other, path)) } else { next.push((other, path)) }
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
 use crate::scene_state::SceneState;
-use crate::solvers::octree::Options;
+use crate::solvers::octree::OctreeOptions;
 use crate::solvers::octree::stepper::octree_stepper;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
@@ -10,11 +10,11 @@ use supple_core::Error;
 /// Octree flesh (Milne 2016).
 pub struct OctreeFlesh;
 
-const NAME: MethodName = MethodName { word: "octree", title: "Octree flesh (Milne 2016)" };
+const NAME: MethodName = MethodName { name: "octree", title: "Octree flesh (Milne 2016)" };
 
 impl Method {
     /// Octree flesh (Milne 2016).
-    pub const OCTREE: Self = Self::new(NAME.word, &OctreeFlesh);
+    pub const OCTREE: Self = Self::new(NAME.name, &OctreeFlesh);
 }
 
 impl StepperDeclaration for OctreeFlesh {
@@ -27,7 +27,7 @@ impl StepperDeclaration for OctreeFlesh {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<OctreeOptions>())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use glam::DVec3;
 
 use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
-use crate::solvers::octree::element::elasticity::{Elasticity, Rest, Start, start_strains};
+use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, Start, start_strains};
 use supple_core::simd::Simd;
 use supple_mesh::octree::Octree;
 
@@ -19,12 +19,12 @@ pub struct Tissue {
     /// Damping time in s.
     pub damping: f32,
     /// Its law.
-    pub law: Law,
+    pub law: OctantLaw,
 }
 
 /// The law of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Law {
+pub enum OctantLaw {
     /// Co-rotational elasticity, as in the paper.
     #[default]
     Corotated,
@@ -47,7 +47,7 @@ pub struct Forest {
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) rest: Arc<Vec<Rest>>,
     /// Set for neo-Hookean elements.
-    pub(crate) law: Law,
+    pub(crate) law: OctantLaw,
     is_damped: bool,
     start: RwLock<Start>,
     pub(crate) simd: Simd,
@@ -61,10 +61,11 @@ impl Forest {
             let (batch, lane) = (&mut rest[e / BATCH], e % BATCH);
             (batch.lambda[lane], batch.mu[lane]) = (tissue.lambda, tissue.mu);
             batch.damping[lane] = tissue.damping;
-            batch.neo_hookean[lane] = tissue.law == Law::NeoHookean;
+            batch.neo_hookean[lane] = tissue.law == OctantLaw::NeoHookean;
         }
-        let has = |law: Law| bodies.iter().flat_map(|flesh| flesh.tissue).any(|tissue| tissue.law == law);
-        let law = if has(Law::NeoHookean) { Law::NeoHookean } else { Law::Corotated };
+        let has =
+            |law: OctantLaw| bodies.iter().flat_map(|flesh| flesh.tissue).any(|tissue| tissue.law == law);
+        let law = if has(OctantLaw::NeoHookean) { OctantLaw::NeoHookean } else { OctantLaw::Corotated };
         let is_damped = bodies.iter().flat_map(|flesh| flesh.tissue).any(|tissue| tissue.damping > 0.0);
         let blocks = Blocks::new(bodies.iter().map(|flesh| flesh.tree));
         let (blocks, rest) = (Arc::new(blocks), Arc::new(rest));
@@ -108,8 +109,8 @@ impl Forest {
         self.elasticity(Some(&start)).gradient(bytemuck::cast_slice(x), output)
     }
 
-    fn elasticity<'a>(&'a self, start: Option<&'a Start>) -> Elasticity<'a> {
-        Elasticity { blocks: &self.blocks, rest: &self.rest, start, simd: self.simd }
+    fn elasticity<'a>(&'a self, start: Option<&'a Start>) -> OctantElasticity<'a> {
+        OctantElasticity { blocks: &self.blocks, rest: &self.rest, start, simd: self.simd }
     }
 }
 

@@ -13,7 +13,7 @@ use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Octant, morton_order};
 
 /// A body whose octants are shown.
-struct Shown<'a> {
+struct ShownOctree<'a> {
     body: &'a Body,
     finest: &'a Octree,
     /// Its tree on the level that is shown.
@@ -30,13 +30,13 @@ pub(crate) fn show_octants(
     slice: &Slice,
 ) {
     let mut rest = x;
-    let mut bodies: Vec<Shown<'_>> = Vec::new();
+    let mut bodies: Vec<ShownOctree<'_>> = Vec::new();
     for body in &scene_state.bodies {
         let (own, others) = rest.split_at(body.start.len());
         rest = others;
         if let Elements::Octants(filled) = &body.elements {
             let (finest, tree) = (&filled.tree, Cow::Borrowed(&filled.tree));
-            bodies.push(Shown { body, finest, tree, x: own });
+            bodies.push(ShownOctree { body, finest, tree, x: own });
         }
     }
     if bodies.is_empty() {
@@ -44,7 +44,7 @@ pub(crate) fn show_octants(
     }
     for (k, level) in levels.iter_mut().enumerate() {
         if k > 0 {
-            bodies.iter_mut().for_each(Shown::coarsen);
+            bodies.iter_mut().for_each(ShownOctree::coarsen);
         }
         level.region_of_point.clear();
         level.kinds = sizes(&bodies);
@@ -56,7 +56,7 @@ pub(crate) fn show_octants(
 }
 
 /// The sizes of octants from the finest on, in millimetres if all bodies have the same.
-fn sizes(bodies: &[Shown<'_>]) -> Vec<String> {
+fn sizes(bodies: &[ShownOctree<'_>]) -> Vec<String> {
     let cell = bodies[0].finest.frame.cell;
     let same = bodies.iter().all(|body| body.finest.frame.cell == cell);
     let highest = bodies.iter().flat_map(|body| body.tree.elements()).map(|octant| octant.height()).max();
@@ -67,7 +67,7 @@ fn sizes(bodies: &[Shown<'_>]) -> Vec<String> {
     (0..=highest.unwrap_or(0)).map(name).collect()
 }
 
-impl Shown<'_> {
+impl ShownOctree<'_> {
     fn coarsen(&mut self) {
         if let Some(coarser) = coarser(&self.tree) {
             self.tree = Cow::Owned(coarser.tree);

@@ -3,9 +3,9 @@
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
 
-use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use crate::solvers::octree::forest::{Flesh, Forest, OctantLaw, Tissue};
 use crate::solvers::octree::multigrid::smoother::Smoother;
-use crate::solvers::octree::multigrid::{CycleOptions, Multigrid};
+use crate::solvers::octree::multigrid::{Multigrid, OctreeCycleOptions};
 use supple_linear::{ConjugateGradient, LinearError, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;
@@ -53,10 +53,10 @@ fn random_tissue(tree: &Octree, seed: u64) -> Vec<Tissue> {
     (0..tree.elements().len()).map(&mut tissue).collect()
 }
 
-fn law_of(element: usize, seed: u64) -> Law {
+fn law_of(element: usize, seed: u64) -> OctantLaw {
     match (seed % 3, element % 3) {
-        (0, _) | (1, 0) => Law::Corotated,
-        _ => Law::NeoHookean,
+        (0, _) | (1, 0) => OctantLaw::Corotated,
+        _ => OctantLaw::NeoHookean,
     }
 }
 
@@ -65,7 +65,7 @@ fn uniform(tree: &Octree, lambda: f64) -> Vec<Tissue> {
 }
 
 fn neo_hookean(tissue: Vec<Tissue>) -> Vec<Tissue> {
-    tissue.into_iter().map(|tissue| Tissue { law: Law::NeoHookean, ..tissue }).collect()
+    tissue.into_iter().map(|tissue| Tissue { law: OctantLaw::NeoHookean, ..tissue }).collect()
 }
 
 fn forest(tree: &Octree, tissue: &[Tissue]) -> Forest {
@@ -73,7 +73,7 @@ fn forest(tree: &Octree, tissue: &[Tissue]) -> Forest {
 }
 
 fn hierarchy(tree: &Octree, tissue: &[Tissue]) -> Multigrid {
-    Multigrid::new(&forest(tree, tissue), &[tree], &CycleOptions::default()).unwrap()
+    Multigrid::new(&forest(tree, tissue), &[tree], &OctreeCycleOptions::default()).unwrap()
 }
 
 fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
@@ -130,9 +130,9 @@ proptest! {
     #[test]
     fn linear_displacements_pass_the_patch_test(seed in 0u64..10_000) {
         for (tree, law) in [
-            (random_tree(seed), Law::Corotated),
-            (random_tree(seed), Law::NeoHookean),
-            (bumpy(14).tree, Law::Corotated),
+            (random_tree(seed), OctantLaw::Corotated),
+            (random_tree(seed), OctantLaw::NeoHookean),
+            (bumpy(14).tree, OctantLaw::Corotated),
         ] {
             let tissue: Vec<Tissue> =
                 uniform(&tree, 1.5).into_iter().map(|tissue| Tissue { law, ..tissue }).collect();
@@ -148,10 +148,10 @@ proptest! {
             let roots = singular_values(f.transpose() * f);
             let trace: f64 = roots.iter().map(|s| s - 1.0).sum();
             let density = match law {
-                Law::Corotated => {
+                OctantLaw::Corotated => {
                     roots.iter().map(|s| (s - 1.0) * (s - 1.0)).sum::<f64>() + 0.75 * trace * trace
                 }
-                Law::NeoHookean => {
+                OctantLaw::NeoHookean => {
                     // Smith et al. 2018, equation 14 and section 3.4, minus its value at rest.
                     let (mu, lambda) = (4.0 / 3.0, 1.5 + 5.0 / 6.0);
                     let alpha = 1.0 + 0.75 * mu / lambda;
@@ -286,8 +286,8 @@ proptest! {
         let mut multigrid = hierarchy(&tree, &tissue);
         multigrid.linearise(&deformed(&tree, 1.05, 0.2, seed), 0.0);
         multigrid.set_inertia(vec![0.01; tree.nodes().len()]);
-        let held: Vec<bool> = tree.nodes().iter().map(|node| node[0] <= 6).collect();
-        multigrid.set_held(&held);
+        let fixed: Vec<bool> = tree.nodes().iter().map(|node| node[0] <= 6).collect();
+        multigrid.set_fixed(&fixed);
         multigrid.clear_springs();
         multigrid.add_spring(&tree.weights(7, [0.3, 0.2, 0.9]), DMat3::from_diagonal(DVec3::new(50.0, 1.0, 0.0)));
         multigrid.prepare(true).unwrap();
@@ -302,7 +302,7 @@ proptest! {
         let scale = (dot(&ma, &a) * dot(&mb, &b)).sqrt();
         prop_assert!((dot(&ma, &b) - dot(&a, &mb)).abs() < 1e-5 * scale);
         prop_assert!(dot(&ma, &a) > 0.0);
-        prop_assert!(ma.iter().zip(&held).all(|(z, held)| !held || *z == DVec3::ZERO));
+        prop_assert!(ma.iter().zip(&fixed).all(|(z, fixed)| !fixed || *z == DVec3::ZERO));
     }
 }
 
@@ -312,7 +312,7 @@ fn corotated_elements_are_as_stiff_beside_neo_hookean_ones() {
     let tree = bumpy(14).tree;
     let alone = random_tissue(&tree, 0);
     let mut beside = alone.clone();
-    beside[0].law = Law::NeoHookean;
+    beside[0].law = OctantLaw::NeoHookean;
     let x = deformed(&tree, 0.9, 0.3, 5);
     let moves = Noise(6).field(x.len());
     let [small, large] = [&alone, &beside].map(|tissue| {
@@ -356,39 +356,39 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 
 /// Iterations of conjugate gradients until the largest error has fallen by 1e-3 and 1e-6: a cube whose corner elements are
 /// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
-fn iterations(n: u16, poisson: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
+fn iterations(n: u16, poisson: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
     let tree = cube(u32::from(n), Inside::Layers(1)).tree;
-    let held: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
-    iterations_of(&tree, &held, poisson, options)
+    let fixed: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
+    iterations_of(&tree, &fixed, poisson, options)
 }
 
 /// The same for a ball with thin spikes that is fixed at its core.
-fn thin_iterations(cells: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
+fn thin_iterations(cells: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
     let shape = Character::SpikyBall.shape();
     let (low, high) = shape.bounds();
     let cell = (high - low).max_element() / cells;
     let surface = surface(&shape, cell).unwrap();
     let tree = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1)).unwrap().tree;
     let core = |p: DVec3| p.distance(DVec3::new(0.0, 0.5, 0.0)) < 0.13;
-    let held: Vec<bool> = tree.node_places().into_iter().map(core).collect();
-    iterations_of(&tree, &held, 0.3, options)
+    let fixed: Vec<bool> = tree.node_places().into_iter().map(core).collect();
+    iterations_of(&tree, &fixed, 0.3, options)
 }
 
 fn iterations_of(
     tree: &Octree,
-    held: &[bool],
+    fixed: &[bool],
     poisson: f64,
-    options: &CycleOptions,
+    options: &OctreeCycleOptions,
 ) -> Result<[usize; 2], LinearError> {
     let lambda = 2.0 * poisson / (1.0 - 2.0 * poisson);
     let tissue = uniform(tree, lambda);
     let mut multigrid = Multigrid::new(&forest(tree, &tissue), &[tree], options)?;
     multigrid.linearise(&tree.node_places(), 0.0);
-    multigrid.set_held(held);
+    multigrid.set_fixed(fixed);
     multigrid.prepare(true)?;
     let operator = multigrid.operator();
     let mut x = Noise(42).field(tree.nodes().len());
-    for (x, _) in x.iter_mut().zip(held).filter(|(_, held)| **held) {
+    for (x, _) in x.iter_mut().zip(fixed).filter(|(_, fixed)| **fixed) {
         *x = DVec3::ZERO;
     }
     let largest = |x: &[DVec3]| x.iter().map(|x| x.abs().max_element()).fold(0.0, f64::max);
@@ -426,7 +426,7 @@ fn iterations_of(
 #[test]
 fn random_displacements_vanish_in_few_iterations_whatever_the_size() {
     for n in [16, 32] {
-        let [thousand, million] = iterations(n, 0.3, &CycleOptions::default()).unwrap();
+        let [thousand, million] = iterations(n, 0.3, &OctreeCycleOptions::default()).unwrap();
         println!("{n}: {thousand} {million}");
         assert!(thousand <= 20 && million <= 32, "{n}: {thousand} {million}");
     }
@@ -437,11 +437,11 @@ fn random_displacements_vanish_in_few_iterations_whatever_the_size() {
 /// its root. The cycle for `λ` itself may not be worse.
 #[test]
 fn near_incompressibility_costs_no_more_iterations_than_spectral_equivalence_allows() {
-    let without = iterations(16, 0.0, &CycleOptions::default()).unwrap();
+    let without = iterations(16, 0.0, &OctreeCycleOptions::default()).unwrap();
     for poisson in [0.2, 0.4, 0.45, 0.49_f64] {
         let lambda = 2.0 * poisson / (1.0 - 2.0 * poisson);
         let factor = (1.0 + 1.5 * lambda).sqrt();
-        let with = iterations(16, poisson, &CycleOptions::default()).unwrap();
+        let with = iterations(16, poisson, &OctreeCycleOptions::default()).unwrap();
         for (with, without) in with.into_iter().zip(without) {
             println!("{poisson}: {with} of {:.0}", factor * without as f64);
             assert!(with as f64 <= factor * without as f64, "{poisson}: {with}, {without} at 0");
@@ -453,9 +453,9 @@ fn near_incompressibility_costs_no_more_iterations_than_spectral_equivalence_all
 /// require all levels; a thousand of them solve it.
 #[test]
 fn thin_parts_need_fewer_iterations_with_a_factored_level_and_with_chebyshev() {
-    let jacobi = CycleOptions::default();
-    let all_levels = CycleOptions { coarsest_sweeps: Some(1000), ..jacobi };
-    let chebyshev = CycleOptions { smoother: Smoother::Chebyshev, ..jacobi };
+    let jacobi = OctreeCycleOptions::default();
+    let all_levels = OctreeCycleOptions { coarsest_sweeps: Some(1000), ..jacobi };
+    let chebyshev = OctreeCycleOptions { smoother: Smoother::Chebyshev, ..jacobi };
     let [jacobi, all_levels, chebyshev] =
         [jacobi, all_levels, chebyshev].map(|options| thin_iterations(64.0, &options).unwrap()[0]);
     assert!(jacobi < all_levels && chebyshev < jacobi, "{jacobi} {all_levels} {chebyshev}");

@@ -29,7 +29,7 @@
 //! - Nodes are numbered separately from elements (`tree`), so that vectors over nodes have no gaps.
 //! - Elements cut by the surface have the mass and stiffness of their inside fraction ([`Filled`](supple_mesh::octree::Filled)); the paper uses whole elements.
 //! - Contact with colliders is the engine's, at the points of the embedded surface. Contact of bodies with themselves and each other is
-//!   the engine's barrier, or the paper's method if a scene selects it ([`SelfCollisions`]).
+//!   the engine's barrier, or the paper's method if a scene selects it ([`SelfCollisionModel`]).
 
 mod declaration;
 mod element;
@@ -44,7 +44,7 @@ mod self_collision;
 mod stepper;
 
 pub use declaration::OctreeFlesh;
-pub use forest::{Flesh, Forest, Law, Tissue};
+pub use forest::{Flesh, Forest, OctantLaw, Tissue};
 pub use multigrid::smoother::Smoother;
-pub use multigrid::{CycleOptions, FineOperator, Multigrid};
-pub use options::{Options, SelfCollisions};
+pub use multigrid::{FineOperator, Multigrid, OctreeCycleOptions};
+pub use options::{OctreeOptions, SelfCollisionModel};

@@ -10,13 +10,13 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::dynamics::optimize::{
-    Descent, MinimiseError, Minimiser, Objective, Outcome, StepRule, StoppingCriteria, Termination,
-    Workspace, iterate,
+    Descent, DescentWorkspace, MinimiseError, Minimiser, Objective, Outcome, StepRule, StoppingCriteria,
+    Termination, iterate,
 };
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::multigrid::Multigrid;
-use crate::solvers::octree::options::Options;
+use crate::solvers::octree::options::OctreeOptions;
 use supple_linear::{BlockPattern, ConjugateGradient, LinearTermination, Regions, SolverState, StopRule};
 use supple_mesh::octree::Octree;
 
@@ -29,7 +29,7 @@ pub(crate) struct OctreeNewton {
     multigrid: Multigrid,
     iteration: ConjugateGradient,
     stop: StopRule,
-    work: Workspace,
+    work: DescentWorkspace,
     /// Gradient and direction over all nodes if some are fixed; otherwise those of the workspace serve.
     rhs: Vec<DVec3>,
     direction: Vec<DVec3>,
@@ -42,19 +42,19 @@ impl OctreeNewton {
         forest: &Arc<Forest>,
         trees: &[&Octree],
         pattern: &BlockPattern,
-        options: &Options,
+        options: &OctreeOptions,
     ) -> Result<Self, MinimiseError> {
         let nodes = forest.nodes();
         let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;
-        let held: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
-        multigrid.set_held(&held);
-        let spread = if held.contains(&true) { nodes } else { 0 };
+        let fixed: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
+        multigrid.set_fixed(&fixed);
+        let spread = if fixed.contains(&true) { nodes } else { 0 };
         Ok(Self {
             forest: forest.clone(),
             multigrid,
             iteration: ConjugateGradient::default(),
             stop: StopRule::tolerance(options.tolerance, options.max_iterations as usize),
-            work: Workspace::new(pattern, nodes),
+            work: DescentWorkspace::new(pattern, nodes),
             rhs: vec![DVec3::ZERO; spread],
             direction: vec![DVec3::ZERO; spread],
             inertia: Vec::with_capacity(nodes),
@@ -63,7 +63,7 @@ impl OctreeNewton {
 
     /// Computes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
     fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), MinimiseError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Self { multigrid, inertia, forest, .. } = self;
         multigrid.linearise(descent.x, forest.damping_rate());
         multigrid.clear_springs();
@@ -77,7 +77,7 @@ impl OctreeNewton {
         });
         multigrid.set_inertia(inertia.iter().copied());
         let taken = Instant::now();
-        descent.outcome.assembly_time += taken - begun;
+        descent.outcome.assembly_time += taken - started;
         let done = multigrid.prepare(first);
         descent.outcome.update_time += taken.elapsed();
         Ok(done?)
@@ -85,7 +85,7 @@ impl OctreeNewton {
 
     /// Computes the direction.
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Self { work, rhs, direction, multigrid, iteration, .. } = self;
         let is_spread = !rhs.is_empty();
         for (&node, gradient) in work.vertices.iter().zip(&work.gradient).filter(|_| is_spread) {
@@ -106,7 +106,7 @@ impl OctreeNewton {
             }
             multigrid.damp_more();
         }
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += started.elapsed();
         for (&node, to) in work.vertices.iter().zip(&mut work.direction).filter(|_| is_spread) {
             *to = direction[node as usize];
         }

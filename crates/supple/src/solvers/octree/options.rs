@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
-use crate::solvers::octree::multigrid::CycleOptions;
+use crate::solvers::octree::multigrid::OctreeCycleOptions;
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use supple_core::Error;
 
 /// The contact model of bodies with themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SelfCollisions {
+pub enum SelfCollisionModel {
     /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch, up to
     /// rounding.
     #[default]
@@ -22,7 +22,7 @@ pub enum SelfCollisions {
 /// How the linear systems of Newton's method are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct OctreeOptions {
     /// Levels of the hierarchy, at most.
     pub levels: u32,
     /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
@@ -38,10 +38,10 @@ pub struct Options {
     /// Or after this many iterations.
     pub max_iterations: u32,
     /// The contact model of bodies with themselves and each other.
-    pub self_collision: SelfCollisions,
+    pub self_collision: SelfCollisionModel,
 }
 
-impl Default for Options {
+impl Default for OctreeOptions {
     fn default() -> Self {
         Self {
             levels: 32,
@@ -50,12 +50,12 @@ impl Default for Options {
             smoother: Smoother::Jacobi,
             tolerance: 1e-2,
             max_iterations: 200,
-            self_collision: SelfCollisions::Barrier,
+            self_collision: SelfCollisionModel::Barrier,
         }
     }
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for OctreeOptions {
     const TABLE: &'static str = "octree";
 
     fn check(&self) -> Result<(), Error> {
@@ -111,10 +111,10 @@ impl NamedOptions for Options {
     }
 }
 
-impl Options {
+impl OctreeOptions {
     /// Those of the cycle.
-    pub(crate) fn cycle(&self) -> CycleOptions {
+    pub(crate) fn cycle(&self) -> OctreeCycleOptions {
         let Self { levels, damping, coarsest_sweeps, smoother, .. } = *self;
-        CycleOptions { levels, damping, coarsest_sweeps, smoother }
+        OctreeCycleOptions { levels, damping, coarsest_sweeps, smoother }
     }
 }

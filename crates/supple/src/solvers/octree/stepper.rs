@@ -17,7 +17,7 @@ use crate::solvers::octree::element::energy::{OctreeEnergy, forest, trees};
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::inspection::show_octants;
 use crate::solvers::octree::newton::OctreeNewton;
-use crate::solvers::octree::options::{Options, SelfCollisions};
+use crate::solvers::octree::options::{OctreeOptions, SelfCollisionModel};
 use crate::solvers::octree::self_collision::SelfCollision;
 use crate::stepper::{HierarchyLevel, Slice};
 
@@ -44,7 +44,7 @@ impl Elasticity for OctreeElasticity {
             .forest
             .as_ref()
             .ok_or(MinimiseError::Unsolvable("the bodies of a scene have no octants yet"))?;
-        let options: Options = scene_state.solver.options.get();
+        let options: OctreeOptions = scene_state.solver.options.get();
         let made = OctreeNewton::new(forest, &trees(scene_state), &nodes.pattern, &options)?;
         Ok(Box::new(made))
     }
@@ -59,8 +59,8 @@ impl Elasticity for OctreeElasticity {
         points: &Arc<Embedding>,
         friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
-        let options: Options = scene_state.solver.options.get();
-        let asked = options.self_collision == SelfCollisions::Intersection;
+        let options: OctreeOptions = scene_state.solver.options.get();
+        let asked = options.self_collision == SelfCollisionModel::Intersection;
         let pushes = asked && !scene_state.surfaces().is_empty();
         pushes
             .then(|| Box::new(SelfCollision::new(scene_state, points, friction)) as Box<dyn ContactResponse>)

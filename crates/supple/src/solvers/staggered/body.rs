@@ -8,7 +8,7 @@
 //!
 //! `f` are forces on material points, distributed over the lattice by their weights (section 9.2). For statics `c = 0` and
 //! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), all of it in a frame that rotates
-//! with the body ([`Frame`]).
+//! with the body ([`BodyFrame`]).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,16 +19,16 @@ use crate::body::{Body, Elements};
 use crate::scene::{Mode, Model};
 use crate::scene_state::{Anchor, PinPoint, SceneState};
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
-use crate::solvers::staggered::lattice::frame::{FaceVectors, Frame};
-use crate::solvers::staggered::lattice::prescribed::{HeldEntry, Prescribed};
-use crate::solvers::staggered::lattice::voxels::{Placement, voxelise};
+use crate::solvers::staggered::lattice::frame::{BodyFrame, FaceVectors};
+use crate::solvers::staggered::lattice::prescribed::{Prescribed, PrescribedEntry};
+use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
 use crate::solvers::staggered::lattice::{Cell, Lattice};
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::operator::corotation::Corotation;
 use crate::solvers::staggered::operator::rows::Coefficients;
 use crate::solvers::staggered::operator::strain_energy::strain_energy;
-use crate::solvers::staggered::options::Options;
-use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
+use crate::solvers::staggered::options::StaggeredOptions;
+use crate::solvers::staggered::solve::{GmresWorkspace, Limits, Solve, solve, solve_by_cycles};
 use supple_core::Error;
 use supple_core::simd::Simd;
 
@@ -45,7 +45,7 @@ const FOLLOW: f64 = 0.05;
 /// A body on its lattice.
 #[derive(Debug)]
 pub(crate) struct LatticeBody {
-    pub(crate) placement: Placement,
+    pub(crate) placement: LatticePlacement,
     /// The body's unknowns as points of the lattice.
     points: LatticePoints,
     rest: Vec<DVec3>,
@@ -53,7 +53,7 @@ pub(crate) struct LatticeBody {
     /// The co-rotational terms.
     corotation: Option<Corotation>,
     /// The reference frame of displacements, and the data for rotating it, once it was needed.
-    pub(crate) frame: Frame,
+    pub(crate) frame: BodyFrame,
     faces: Option<FaceVectors>,
     prescribed: Prescribed,
     /// Position of each prescribed entry when its pin became active, in metres.
@@ -70,15 +70,15 @@ pub(crate) struct LatticeBody {
     step: Vec<f64>,
     /// Displacements at the start of a step in which pins move a co-rotational body.
     before: Vec<f64>,
-    work: Workspace,
+    work: GmresWorkspace,
     shear_modulus: f64,
     density: f64,
     damping: f64,
-    options: Options,
+    options: StaggeredOptions,
     simd: Simd,
     /// The weight of forces in the step's equations, `t`.
     share: f64,
-    held_values: Vec<f64>,
+    prescribed_values: Vec<f64>,
     moved: Vec<DVec3>,
     answers: Vec<DVec3>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct LatticeBody {
 impl LatticeBody {
     /// A body at its start, with cells fixed by the hard pins on it.
     pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
-        let options: Options = scene_state.solver.options.get();
+        let options: StaggeredOptions = scene_state.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
@@ -97,7 +97,7 @@ impl LatticeBody {
             ))
         })?;
         let holders = held_cells(body, index, scene_state, &lattice, &placement);
-        holders.keys().for_each(|cell| lattice.hold(*cell));
+        holders.keys().for_each(|cell| lattice.make_dirichlet(*cell));
         let in_cells: Vec<DVec3> = body.start.iter().map(|p| placement.in_cells(*p)).collect();
         let points = LatticePoints::new(&lattice, &in_cells, options.interpolation);
         let material = body.materials.main();
@@ -112,15 +112,15 @@ impl LatticeBody {
         let corotation = (body.model == Model::Corotated)
             .then(|| Corotation::new(&operator, placement.cell, scene_state.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
-        let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
-        let starts: Vec<DVec3> = prescribed.held.iter().map(place).collect();
+        let place = |h: &PrescribedEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
+        let starts: Vec<DVec3> = prescribed.entries.iter().map(place).collect();
         let anchors = anchors(&prescribed, &starts, scene_state)?;
         Ok(Self {
             starts,
             anchors,
             placement,
             points,
-            frame: Frame::new(&body.start),
+            frame: BodyFrame::new(&body.start),
             faces: None,
             rest: body.start.clone(),
             hierarchy,
@@ -133,14 +133,14 @@ impl LatticeBody {
             change: vec![0.0; 4 * len],
             step: vec![0.0; 4 * len],
             before: Vec::new(),
-            work: Workspace::default(),
+            work: GmresWorkspace::default(),
             shear_modulus: lame.mu,
             density: material.density,
             damping: material.damping,
             options,
             simd: scene_state.simd,
             share: 1.0,
-            held_values: Vec::new(),
+            prescribed_values: Vec::new(),
             moved: Vec::new(),
             answers: Vec::new(),
         })
@@ -208,7 +208,7 @@ impl LatticeBody {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
             }
         }
-        if self.corotation.is_some() && !self.prescribed.held.is_empty() {
+        if self.corotation.is_some() && !self.prescribed.entries.is_empty() {
             self.before.clone_from(&self.u);
             self.prescribe(scene_state, scene_state.time + dt)?;
             self.follow_prescribed();
@@ -240,9 +240,9 @@ impl LatticeBody {
         let len = self.len();
         self.change.fill(0.0);
         self.prescribed.subtract(&self.u, &mut self.change);
-        self.take_held();
+        self.take_prescribed();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
-        self.put_held();
+        self.put_prescribed();
         if let Some(corotation) = &mut self.corotation {
             corotation.linearise(&self.u, true);
             corotation.subtract_defect(&mut self.right);
@@ -252,19 +252,20 @@ impl LatticeBody {
         }
     }
 
-    /// Sets prescribed entries to zero; [`Self::put_held`] restores them.
-    fn take_held(&mut self) {
+    /// Sets prescribed entries to zero; [`Self::put_prescribed`] restores them.
+    fn take_prescribed(&mut self) {
         let len = self.len();
-        self.held_values.clear();
-        for held in &self.prescribed.held {
-            self.held_values.push(std::mem::take(&mut self.u[held.field * len + held.entry]));
+        self.prescribed_values.clear();
+        for entry_of_pin in &self.prescribed.entries {
+            self.prescribed_values
+                .push(std::mem::take(&mut self.u[entry_of_pin.field * len + entry_of_pin.entry]));
         }
     }
 
-    fn put_held(&mut self) {
+    fn put_prescribed(&mut self) {
         let len = self.len();
-        for (held, value) in self.prescribed.held.iter().zip(&self.held_values) {
-            self.u[held.field * len + held.entry] = *value;
+        for (entry_of_pin, value) in self.prescribed.entries.iter().zip(&self.prescribed_values) {
+            self.u[entry_of_pin.field * len + entry_of_pin.entry] = *value;
         }
     }
 
@@ -281,13 +282,18 @@ impl LatticeBody {
         let len = self.len();
         for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
             let pose = pin.pose_at(scene_state, time)?;
-            let held = self.prescribed.held.iter().zip(self.starts.iter().zip(&self.anchors));
-            for (held, (start, anchor)) in held.filter(|(held, _)| held.holder as usize == number) {
-                let place =
-                    self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
+            let entry_of_pin = self.prescribed.entries.iter().zip(self.starts.iter().zip(&self.anchors));
+            for (entry_of_pin, (start, anchor)) in
+                entry_of_pin.filter(|(entry_of_pin, _)| entry_of_pin.pin as usize == number)
+            {
+                let place = self.placement.of_entry(
+                    self.hierarchy.finest().lattice(),
+                    entry_of_pin.field,
+                    entry_of_pin.entry,
+                );
                 let point = PinPoint { anchor: *anchor, ..PinPoint::new(Vec::new(), *start) };
                 let moved = self.frame.displacement(place, pose.target(&point));
-                self.u[held.field * len + held.entry] = moved[held.field];
+                self.u[entry_of_pin.field * len + entry_of_pin.entry] = moved[entry_of_pin.field];
             }
         }
         Ok(())
@@ -303,8 +309,8 @@ impl LatticeBody {
         let len = self.len();
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
-        for (n, held) in self.prescribed.held.iter().enumerate() {
-            if scene_state.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
+        for (n, entry_of_pin) in self.prescribed.entries.iter().enumerate() {
+            if scene_state.pins[entry_of_pin.pin as usize].active_since.is_some_and(|time| time > 0.0) {
                 self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }
@@ -347,7 +353,7 @@ impl LatticeBody {
                 let answers = answers.iter().map(|force| scale * frame.inward(*force));
                 answers.enumerate().for_each(|(n, force)| points.scatter(n, force, out, len));
                 // Prescribed entries have no equation.
-                prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
+                prescribed.entries.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
             };
             solve(hierarchy, (step, right), &limits, work, Some(&mut add))
         };
@@ -369,9 +375,9 @@ impl LatticeBody {
             self.points.scatter(n, -scale * self.frame.inward(*force), &mut self.change, len);
         }
         self.prescribed.subtract(&self.u, &mut self.change);
-        self.take_held();
+        self.take_prescribed();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
-        self.put_held();
+        self.put_prescribed();
         if let Some(corotation) = &mut self.corotation {
             corotation.linearise(&self.u, true);
             corotation.subtract_defect(&mut self.right);
@@ -437,7 +443,7 @@ fn anchors(
         let Some(driver) = &pin.driver else { continue };
         let Some(anchoring) = scene_state.anchoring(driver, 0.0)? else { continue };
         for (n, start) in starts.iter().enumerate() {
-            if prescribed.held[n].holder as usize == number {
+            if prescribed.entries[n].pin as usize == number {
                 anchors[n] = Some(anchoring.anchor(*start, *start));
             }
         }
@@ -453,7 +459,7 @@ fn held_cells(
     index: usize,
     scene_state: &SceneState,
     lattice: &Lattice,
-    placement: &Placement,
+    placement: &LatticePlacement,
 ) -> BTreeMap<usize, u32> {
     let mut holders = BTreeMap::new();
     for (number, pin) in

@@ -4,18 +4,18 @@ use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
-use crate::solvers::staggered::{Options, StaggeredStepper};
+use crate::solvers::staggered::{StaggeredOptions, StaggeredStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
 /// Staggered multigrid (Zhu 2010).
 pub struct StaggeredMultigrid;
 
-const NAME: MethodName = MethodName { word: "staggered", title: "Staggered multigrid (Zhu 2010)" };
+const NAME: MethodName = MethodName { name: "staggered", title: "Staggered multigrid (Zhu 2010)" };
 
 impl Method {
     /// Staggered multigrid (Zhu 2010).
-    pub const STAGGERED: Self = Self::new(NAME.word, &StaggeredMultigrid);
+    pub const STAGGERED: Self = Self::new(NAME.name, &StaggeredMultigrid);
 }
 
 impl StepperDeclaration for StaggeredMultigrid {
@@ -28,7 +28,7 @@ impl StepperDeclaration for StaggeredMultigrid {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<StaggeredOptions>())
     }
 
     fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {
@@ -40,9 +40,9 @@ impl StepperDeclaration for StaggeredMultigrid {
                 ("pressure", body.pressure.is_some()),
                 ("self_contact", body.self_contact),
             ];
-            for (key, _) in keys.iter().filter(|(_, said)| *said) {
+            for (key, _) in keys.iter().filter(|(_, is_set)| *is_set) {
                 let what = match *key {
-                    "model" => format!("`model = \"{}\"`", body.model.word()),
+                    "model" => format!("`model = \"{}\"`", body.model.name()),
                     key => format!("`{key}`"),
                 };
                 let what = format!("{what} of body `{}` with `staggered`", body.name);

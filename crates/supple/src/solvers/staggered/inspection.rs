@@ -24,7 +24,7 @@ fn level(k: usize, bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Hierarchy
     let mut level = HierarchyLevel { kinds: KINDS.map(String::from).to_vec(), ..HierarchyLevel::default() };
     let mut interior = 0;
     for (body, lattices) in bodies {
-        let shown = Shown::new(body, lattices, k);
+        let shown = ShownLattice::new(body, lattices, k);
         level.add_points(&shown.cells_of_points());
         level.cells.extend(shown.sliced(slice));
         interior += shown.level.lattice().interior_cells();
@@ -34,7 +34,7 @@ fn level(k: usize, bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Hierarchy
 }
 
 /// A lattice of a body.
-struct Shown<'a> {
+struct ShownLattice<'a> {
     body: &'a Body,
     lattices: &'a LatticeBody,
     level: &'a LatticeLevel,
@@ -42,7 +42,7 @@ struct Shown<'a> {
     side: i32,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownLattice<'a> {
     fn new(body: &'a Body, lattices: &'a LatticeBody, k: usize) -> Self {
         let levels = lattices.hierarchy.levels();
         let k = k.min(levels.len() - 1);
@@ -63,8 +63,8 @@ impl<'a> Shown<'a> {
                 let sign = |a: usize| if n >> a & 1 == 1 { ROUNDING } else { -ROUNDING };
                 index(at + DVec3::from(std::array::from_fn::<f64, 3, _>(sign)), MARGIN as i32)
             };
-            let is_held = (0..8).any(|n| lattice.cells()[beside(n)] == Cell::Dirichlet);
-            (!is_held).then(|| index(at, 0))
+            let is_fixed = (0..8).any(|n| lattice.cells()[beside(n)] == Cell::Dirichlet);
+            (!is_fixed).then(|| index(at, 0))
         };
         self.body.surface_start.iter().map(cell).collect()
     }

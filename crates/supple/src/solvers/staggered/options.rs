@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::staggered::lattice::embedding::Interpolation;
-use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
+use crate::solvers::staggered::multigrid::hierarchy::LatticeCycleOptions;
 use supple_core::Error;
 
 /// How bodies are placed on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct StaggeredOptions {
     /// Side of the cells in metres [default: that of a cube of six of the body's mean tetrahedra, its own
     /// `cell`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct Options {
     pub max_cycles: u32,
 }
 
-impl Default for Options {
+impl Default for StaggeredOptions {
     fn default() -> Self {
         Self {
             cell: None,
@@ -46,7 +46,7 @@ impl Default for Options {
     }
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for StaggeredOptions {
     const TABLE: &'static str = "staggered";
 
     fn check(&self) -> Result<(), Error> {
@@ -112,14 +112,14 @@ impl NamedOptions for Options {
     }
 }
 
-impl Options {
+impl StaggeredOptions {
     /// The cycle options.
-    pub(crate) fn cycle(&self) -> CycleOptions {
-        CycleOptions {
+    pub(crate) fn cycle(&self) -> LatticeCycleOptions {
+        LatticeCycleOptions {
             boundary_sweeps: self.boundary_sweeps as usize,
             extra_sweeps: self.extra_sweeps as usize,
             cycle_index: self.cycle_index as usize,
-            ..CycleOptions::default()
+            ..LatticeCycleOptions::default()
         }
     }
 }

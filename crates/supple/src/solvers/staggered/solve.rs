@@ -60,7 +60,7 @@ pub type Addition<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 
 /// Workspace of the solves. Vectors of GMRES contain unknowns only, so that a thin body in a big box costs by its own volume.
 #[derive(Debug, Default)]
-pub struct Workspace {
+pub struct GmresWorkspace {
     /// Of the whole lattice.
     residual: Vec<f64>,
     zero: Vec<f64>,
@@ -69,7 +69,7 @@ pub struct Workspace {
     gmres: FlexibleGmres<f32>,
 }
 
-impl Workspace {
+impl GmresWorkspace {
     fn begin(&mut self, len: usize) {
         self.residual.resize(len, 0.0);
     }
@@ -85,7 +85,7 @@ pub fn solve_by_cycles(
     hierarchy: &mut Hierarchy,
     (u, b): (&mut [f64], &[f64]),
     limits: &Limits,
-    work: &mut Workspace,
+    work: &mut GmresWorkspace,
 ) -> Solve {
     work.begin(u.len());
     let mut solve = Solve::default();
@@ -116,12 +116,12 @@ pub fn solve(
     hierarchy: &mut Hierarchy,
     (u, b): (&mut [f64], &[f64]),
     limits: &Limits,
-    work: &mut Workspace,
+    work: &mut GmresWorkspace,
     addition: Option<&mut Addition<'_>>,
 ) -> Solve {
     work.begin(u.len());
     work.zero.resize(u.len(), 0.0);
-    let Workspace { residual, zero, wide, gmres } = work;
+    let GmresWorkspace { residual, zero, wide, gmres } = work;
     let runs = hierarchy.runs();
     let mut system = CycledSystem { hierarchy, runs, u, b, residual, zero, wide, addition };
     let stop = StopRule {

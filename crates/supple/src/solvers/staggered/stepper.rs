@@ -43,7 +43,7 @@ pub struct StaggeredStepper {
     earlier_colliders: Vec<PosedCollider>,
     /// The hard pins for which the lattices were built.
     hard_pins: Vec<PinId>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     pinned: Vec<DVec3>,
     forces: Vec<DVec3>,
     moved: Vec<DVec3>,
@@ -262,7 +262,7 @@ impl Stepper for StaggeredStepper {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
         }
@@ -278,7 +278,7 @@ impl Stepper for StaggeredStepper {
         system.contacts.begin_step(&self.x, dt);
         system.update_wind(scene_state, &self.x, &self.v, [scene_state.time + dt, dt]);
         self.pinned.clone_from(&self.x);
-        system.apply_pins(scene_state, scene_state.time + dt, &mut self.pinned, &mut self.held)?;
+        system.apply_pins(scene_state, scene_state.time + dt, &mut self.pinned, &mut self.fixed)?;
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
         for index in 0..self.bodies.len() {
             self.bodies[index].turn_frame();
@@ -298,7 +298,7 @@ impl Stepper for StaggeredStepper {
             return Err(scene_state.failed(format!("point {point} is at {}", self.x[point])));
         }
         let report = self.report(scene_state);
-        let total = begun.elapsed().as_secs_f64();
+        let total = started.elapsed().as_secs_f64();
         Ok(StepReport {
             nonlinear_iterations: iterations,
             linear_iterations: cycles,

@@ -79,7 +79,8 @@ fn the_operator_is_exactly_symmetric_on_any_cells() {
         let mut next = random(seed + 100);
         let fill: Vec<f32> = (0..lattice.len()).map(|_| 0.75 + 0.5 * next() as f32).collect();
         for fill in [None, Some(&fill[..])] {
-            let operator = Operator { lattice: &lattice, fill, coefficients: coefficients(0.45, 2.0, 0.3) };
+            let operator =
+                LatticeOperator { lattice: &lattice, fill, coefficients: coefficients(0.45, 2.0, 0.3) };
             for (field, cell) in unknowns(&lattice) {
                 for &(offset, value) in &operator.row(field, cell).entries {
                     let (other, at) = operator.place(cell, offset);
@@ -92,7 +93,7 @@ fn the_operator_is_exactly_symmetric_on_any_cells() {
 }
 
 /// Rows of `-L_phi + G D^-1 G^T`, dense.
-fn eliminated(operator: &Operator<'_>) -> Vec<Vec<f64>> {
+fn eliminated(operator: &LatticeOperator<'_>) -> Vec<Vec<f64>> {
     let all = unknowns(operator.lattice);
     let displacements: Vec<_> = all.iter().filter(|u| u.0 != PRESSURE).copied().collect();
     let index = |u: (usize, usize)| displacements.iter().position(|v| *v == u).unwrap();
@@ -142,13 +143,15 @@ fn smallest_pivot(mut matrix: Vec<Vec<f64>>) -> f64 {
 fn the_operator_without_pressures_is_definite() {
     for seed in 0..4 {
         let lattice = random_lattice(5, seed);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
         let mut matrix = eliminated(&operator);
         (0..matrix.len()).for_each(|n| matrix[n][n] += 1e-9);
         assert!(smallest_pivot(matrix) > 0.0);
     }
     let lattice = clamped_box([4, 4, 3]);
-    let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
+    let operator =
+        LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
     assert!(smallest_pivot(eliminated(&operator)) > 1e-3);
 }
 
@@ -156,7 +159,8 @@ fn the_operator_without_pressures_is_definite() {
 fn rigid_motions_give_no_stress_on_any_cells() {
     for seed in 0..4 {
         let lattice = random_lattice(6, seed);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.3, 1.0, 0.0) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.3, 1.0, 0.0) };
         let len = lattice.len();
         let mut fields = vec![0.0; 4 * len];
         for field in 0..3 {
@@ -179,7 +183,8 @@ fn rigid_motions_give_no_stress_on_any_cells() {
 fn kernels_agree_with_rows() {
     for lattice in [random_lattice(9, 3), clamped_box([21, 6, 5]), ball(18)] {
         let of = coefficients(0.4, 1.0, 0.2);
-        let level = LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
+        let level =
+            LatticeLevel::new(lattice.clone(), None, of, LatticeCycleOptions::default(), None, Simd::Auto);
         let (u, b) = (random_fields(&lattice, 1), random_fields(&lattice, 2));
         let mut r = vec![0.0; u.len()];
         level.residual_of(&u, &b, &mut r);
@@ -193,7 +198,7 @@ fn kernels_agree_with_rows() {
         }
         assert_eq!(r.iter().filter(|r| **r != 0.0).count(), found);
         let mut narrow =
-            LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
+            LatticeLevel::new(lattice.clone(), None, of, LatticeCycleOptions::default(), None, Simd::Auto);
         narrow.u.iter_mut().zip(&u).for_each(|(a, b)| *a = *b as f32);
         narrow.b.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);
         narrow.residual();
@@ -207,11 +212,11 @@ fn the_distributive_sweep_is_algorithm_2() {
     for (lattice, inertia) in [(clamped_box([20, 7, 6]), 0.0), (ball(16), 0.7)] {
         let of = coefficients(0.45, 1.0, inertia);
         let mut level =
-            LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
+            LatticeLevel::new(lattice.clone(), None, of, LatticeCycleOptions::default(), None, Simd::Auto);
         let (mut u, b) = (random_fields(&lattice, 1), random_fields(&lattice, 2));
         level.u.iter_mut().zip(&u).for_each(|(a, b)| *a = *b as f32);
         level.b.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: of };
+        let operator = LatticeOperator { lattice: &lattice, fill: None, coefficients: of };
         let classes = Classes::new(&operator, true);
         for field in 0..4 {
             level.distributive_sweep(field);
@@ -233,18 +238,18 @@ fn the_distributive_sweep_is_algorithm_2() {
 #[test]
 fn the_coarsest_lattice_is_solved_exactly_where_it_is_determined() {
     for lattice in [clamped_box([5, 4, 4]), ball(10)] {
-        let options = CycleOptions { coarsest_size: 100, ..CycleOptions::default() };
+        let options = LatticeCycleOptions { coarsest_size: 100, ..LatticeCycleOptions::default() };
         let mut hierarchy =
             Hierarchy::new(lattice.clone(), coefficients(0.49, 1.0, 0.0), options, Simd::Auto);
         let b = random_fields(&lattice, 5);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-12, max_cycles: 3, ..Limits::default() };
-        let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default());
+        let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default());
         assert!(solve.residuals[1] < 1e-4 * solve.residuals[0] && solve.converged, "{solve:?}");
     }
     // A rod of one cell carries no shear: the rest is still solved, and nothing diverges.
     let rod = Lattice::new([8, 1, 1], |[x, ..]| if x == 0 { Cell::Dirichlet } else { Cell::Interior });
-    let options = CycleOptions { coarsest_size: 100, ..CycleOptions::default() };
+    let options = LatticeCycleOptions { coarsest_size: 100, ..LatticeCycleOptions::default() };
     let mut hierarchy = Hierarchy::new(rod.clone(), coefficients(0.4, 1.0, 0.0), options, Simd::Auto);
     let b = random_fields(&rod, 6);
     hierarchy.fields().0.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);
@@ -254,12 +259,12 @@ fn the_coarsest_lattice_is_solved_exactly_where_it_is_determined() {
 
 fn periodic_rate(size: usize, ratio: f64) -> f64 {
     let lattice = Lattice::periodic([size; 3]);
-    let options = CycleOptions { coarsest_size: 4, ..CycleOptions::default() };
+    let options = LatticeCycleOptions { coarsest_size: 4, ..LatticeCycleOptions::default() };
     let mut hierarchy =
         Hierarchy::new(lattice.clone(), Coefficients::of_poisson_ratio(ratio), options, Simd::Auto);
     let (mut u, b) = (random_fields(&lattice, 1), vec![0.0; 4 * lattice.len()]);
     let limits = Limits { tolerance: 1e-12, max_cycles: 18, ..Limits::default() };
-    let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default());
+    let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default());
     solve.rate(solve.cycles() - 6, solve.cycles())
 }
 
@@ -279,13 +284,13 @@ fn weighed(lattice: &Lattice) -> Vec<f64> {
     b
 }
 
-fn rates(lattice: &Lattice, ratio: f64, options: CycleOptions, krylov: bool) -> Solve {
+fn rates(lattice: &Lattice, ratio: f64, options: LatticeCycleOptions, krylov: bool) -> Solve {
     let mut hierarchy =
         Hierarchy::new(lattice.clone(), Coefficients::of_poisson_ratio(ratio), options, Simd::Auto);
     let b = weighed(lattice);
     let mut u = vec![0.0; b.len()];
     let limits = Limits { tolerance: 1e-10, max_cycles: 40, ..Limits::default() };
-    let mut work = Workspace::default();
+    let mut work = GmresWorkspace::default();
     if krylov {
         return solve(&mut hierarchy, (&mut u, &b), &limits, &mut work, None);
     }
@@ -295,7 +300,8 @@ fn rates(lattice: &Lattice, ratio: f64, options: CycleOptions, krylov: bool) -> 
 /// Figure 10: 0.26 at Poisson's ratio 0.2 and 0.28 at 0.49; here by W-cycles, and down to rounding.
 #[test]
 fn a_clamped_box_converges_at_any_ratio() {
-    let options = CycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..CycleOptions::default() };
+    let options =
+        LatticeCycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..LatticeCycleOptions::default() };
     for (ratio, bound) in [(0.2, 0.28), (0.49, 0.30), (0.495, 0.30)] {
         let solve = rates(&clamped_box([32; 3]), ratio, options, false);
         let rate = solve.rate(2, solve.cycles());
@@ -306,8 +312,12 @@ fn a_clamped_box_converges_at_any_ratio() {
 /// Section 5.2: near-optimal.
 #[test]
 fn boxes_smooth_any_boundary() {
-    let options =
-        CycleOptions { boxes: true, boundary_sweeps: 2, coarsest_size: 8, ..CycleOptions::default() };
+    let options = LatticeCycleOptions {
+        boxes: true,
+        boundary_sweeps: 2,
+        coarsest_size: 8,
+        ..LatticeCycleOptions::default()
+    };
     for ratio in [0.2, 0.49] {
         let solve = rates(&clamped_box([16; 3]), ratio, options, false);
         let rate = solve.rate(2, solve.cycles());
@@ -319,7 +329,7 @@ fn boxes_smooth_any_boundary() {
 fn gmres_with_all_levels_converges_at_any_ratio() {
     for (lattice, bound) in [(clamped_box([32; 3]), 0.28), (ball(32), 0.28)] {
         for ratio in [0.2, 0.499] {
-            let solve = rates(&lattice, ratio, CycleOptions::default(), true);
+            let solve = rates(&lattice, ratio, LatticeCycleOptions::default(), true);
             let rate = solve.rate(2, solve.cycles());
             assert!(solve.converged && rate <= bound, "{ratio}: {rate}");
         }
@@ -344,7 +354,7 @@ fn ball_with_arms(size: usize) -> Lattice {
 /// Figure 10: the paper's cycles slow down to 0.62 on a character supported by thin limbs.
 #[test]
 fn a_body_that_hangs_on_thin_limbs_converges() {
-    let solve = rates(&ball_with_arms(48), 0.475, CycleOptions::default(), true);
+    let solve = rates(&ball_with_arms(48), 0.475, LatticeCycleOptions::default(), true);
     let rate = solve.rate(2, solve.cycles());
     assert!(solve.converged && rate <= 0.33, "{rate}");
 }
@@ -352,7 +362,8 @@ fn a_body_that_hangs_on_thin_limbs_converges() {
 /// Cycles alone as well, since limbs of one or two cells are not left to coarser lattices: at the paper's rate or better.
 #[test]
 fn cycles_alone_converge_on_thin_limbs() {
-    let options = CycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..CycleOptions::default() };
+    let options =
+        LatticeCycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..LatticeCycleOptions::default() };
     let solve = rates(&ball_with_arms(48), 0.475, options, false);
     assert!(solve.rate(2, 8) <= 0.62 && solve.rate(8, solve.cycles()) <= 0.62, "{:?}", solve.residuals);
 }
@@ -360,8 +371,12 @@ fn cycles_alone_converge_on_thin_limbs() {
 /// Section 9.1: without pressures as unknowns cycles stall as the material gets incompressible.
 #[test]
 fn without_augmentation_convergence_worsens_with_the_ratio() {
-    let options =
-        CycleOptions { augmented: false, boundary_sweeps: 4, coarsest_size: 8, ..CycleOptions::default() };
+    let options = LatticeCycleOptions {
+        augmented: false,
+        boundary_sweeps: 4,
+        coarsest_size: 8,
+        ..LatticeCycleOptions::default()
+    };
     let rate = |ratio| {
         let solve = rates(&clamped_box([16; 3]), ratio, options, false);
         solve.rate(5, solve.cycles())
@@ -377,11 +392,12 @@ fn any_number_of_threads_gives_the_same_bits() {
         pool.install(|| {
             let lattice = ball(40);
             let of = Coefficients::of_poisson_ratio(0.45);
-            let mut hierarchy = Hierarchy::new(lattice.clone(), of, CycleOptions::default(), Simd::Auto);
+            let mut hierarchy =
+                Hierarchy::new(lattice.clone(), of, LatticeCycleOptions::default(), Simd::Auto);
             let b = weighed(&lattice);
             let mut u = vec![0.0; b.len()];
             let limits = Limits { max_cycles: 3, ..Limits::default() };
-            solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+            solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
             u
         })
     };
@@ -409,7 +425,7 @@ fn held_all_around_the_solution_is_second_order() {
             }
             manufactured(lame, field, at)
         };
-        let mut hierarchy = Hierarchy::new(lattice.clone(), of, CycleOptions::default(), Simd::Auto);
+        let mut hierarchy = Hierarchy::new(lattice.clone(), of, LatticeCycleOptions::default(), Simd::Auto);
         let operator = hierarchy.finest().operator();
         let mut b = vec![0.0; 4 * lattice.len()];
         for (field, cell) in unknowns(&lattice) {
@@ -426,7 +442,7 @@ fn held_all_around_the_solution_is_second_order() {
         }
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-9, ..Limits::default() };
-        assert!(solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None).converged);
+        assert!(solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None).converged);
         let off =
             |(field, cell): &(usize, usize)| (u[field * lattice.len() + cell] - exact(*field, *cell).0).abs();
         unknowns(&lattice).iter().filter(|u| u.0 != PRESSURE).map(off).fold(0.0, f64::max)

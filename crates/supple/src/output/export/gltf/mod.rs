@@ -55,7 +55,7 @@ pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
 fn bounds_of_frames(job: &mut Job, first: &Frame, meshes: &[SplitMesh]) -> Result<Vec<Vec<Bounds>>, Error> {
     let mut all = Vec::with_capacity(job.frames().len());
     for index in job.frames().to_vec() {
-        job.tell_progress()?;
+        job.report_progress()?;
         let frame = job.read(index)?;
         job.same_vertices(&frame, "glTF")?;
         let bodies = meshes.iter().zip(frame.bodies.iter().zip(&first.bodies));

@@ -3,7 +3,7 @@
 //!
 //! a bootstrap (`PXR-USDC`, version, offset of the table of contents), values wherever they were written, then the
 //! sections TOKENS, STRINGS, FIELDS, FIELDSETS, PATHS, SPECS, then the table of contents. A spec is a path, a type
-//! and a set of fields; a field is a name and a [`Value`], which contains a small value inline and otherwise its offset.
+//! and a set of fields; a field is a name and a [`CrateValue`], which contains a small value inline and otherwise its offset.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -56,9 +56,9 @@ pub(super) enum SpecType {
 
 /// A value, or its offset in the file (`ValueRep`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Value(u64);
+pub(super) struct CrateValue(u64);
 
-impl Value {
+impl CrateValue {
     fn inlined(kind: Type, payload: u32) -> Self {
         Self(INLINED | (kind as u64) << 48 | u64::from(payload))
     }
@@ -100,8 +100,8 @@ pub(super) struct CrateWriter<W> {
     tokens: Vec<String>,
     token_of: HashMap<String, u32>,
     strings: Vec<u32>,
-    fields: Vec<(u32, Value)>,
-    field_of: HashMap<(u32, Value), u32>,
+    fields: Vec<(u32, CrateValue)>,
+    field_of: HashMap<(u32, CrateValue), u32>,
     field_sets: Vec<u32>,
     paths: Vec<PathNode>,
     specs: Vec<[u32; 3]>,
@@ -147,7 +147,7 @@ impl<W: Write + Seek> CrateWriter<W> {
     }
 
     /// Adds the spec of a path.
-    pub(super) fn spec(&mut self, path: PathId, kind: SpecType, fields: &[(&str, Value)]) {
+    pub(super) fn spec(&mut self, path: PathId, kind: SpecType, fields: &[(&str, CrateValue)]) {
         let set = self.field_sets.len() as u32;
         for &(name, value) in fields {
             let field = self.field_number(name, value);
@@ -158,56 +158,56 @@ impl<W: Write + Seek> CrateWriter<W> {
     }
 
     /// A token.
-    pub(super) fn token(&mut self, text: &str) -> Value {
-        Value::inlined(Type::Token, self.token_number(text))
+    pub(super) fn token(&mut self, text: &str) -> CrateValue {
+        CrateValue::inlined(Type::Token, self.token_number(text))
     }
 
     /// A string.
-    pub(super) fn string(&mut self, text: &str) -> Value {
+    pub(super) fn string(&mut self, text: &str) -> CrateValue {
         let token = self.token_number(text);
         self.strings.push(token);
-        Value::inlined(Type::String, self.strings.len() as u32 - 1)
+        CrateValue::inlined(Type::String, self.strings.len() as u32 - 1)
     }
 
     /// A number; one that is exact in single precision is stored inline.
-    pub(super) fn double(&mut self, value: f64) -> io::Result<Value> {
+    pub(super) fn double(&mut self, value: f64) -> io::Result<CrateValue> {
         let single = value as f32;
         if f64::from(single) == value {
-            return Ok(Value::inlined(Type::Double, single.to_bits()));
+            return Ok(CrateValue::inlined(Type::Double, single.to_bits()));
         }
         let offset = self.align()?;
         self.put(&value.to_le_bytes())?;
-        Ok(Value::at(Type::Double, offset))
+        Ok(CrateValue::at(Type::Double, offset))
     }
 
     /// A list of names (children, properties).
-    pub(super) fn token_vector(&mut self, texts: &[&str]) -> io::Result<Value> {
+    pub(super) fn token_vector(&mut self, texts: &[&str]) -> io::Result<CrateValue> {
         let numbers: Vec<u32> = texts.iter().map(|text| self.token_number(text)).collect();
         let offset = self.align()?;
         self.put_indices(&numbers)?;
-        Ok(Value::at(Type::TokenVector, offset))
+        Ok(CrateValue::at(Type::TokenVector, offset))
     }
 
     /// The applied schemas of a prim, put before those of weaker layers.
-    pub(super) fn prepended_tokens(&mut self, texts: &[&str]) -> io::Result<Value> {
+    pub(super) fn prepended_tokens(&mut self, texts: &[&str]) -> io::Result<CrateValue> {
         let numbers: Vec<u32> = texts.iter().map(|text| self.token_number(text)).collect();
         let offset = self.align()?;
         self.put(&[0b10_0000])?;
         self.put_indices(&numbers)?;
-        Ok(Value::at(Type::TokenListOp, offset))
+        Ok(CrateValue::at(Type::TokenListOp, offset))
     }
 
     /// The targets of a relationship.
-    pub(super) fn explicit_paths(&mut self, paths: &[PathId]) -> io::Result<Value> {
+    pub(super) fn explicit_paths(&mut self, paths: &[PathId]) -> io::Result<CrateValue> {
         let numbers: Vec<u32> = paths.iter().map(|path| path.0).collect();
         let offset = self.align()?;
         self.put(&[0b11])?;
         self.put_indices(&numbers)?;
-        Ok(Value::at(Type::PathListOp, offset))
+        Ok(CrateValue::at(Type::PathListOp, offset))
     }
 
     /// An array of integers.
-    pub(super) fn int_array(&mut self, values: &[i32]) -> io::Result<Value> {
+    pub(super) fn int_array(&mut self, values: &[i32]) -> io::Result<CrateValue> {
         if values.len() < MIN_COMPRESSED || 5 * values.len() + 8 > MAX_BLOCK_BYTES {
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             return self.array(Type::Int, values.len(), &bytes);
@@ -216,34 +216,38 @@ impl<W: Write + Seek> CrateWriter<W> {
         let offset = self.align()?;
         self.put(&(values.len() as u64).to_le_bytes())?;
         self.put_sized(&bytes)?;
-        Ok(Value(Value::at(Type::Int, offset).0 | ARRAY | COMPRESSED))
+        Ok(CrateValue(CrateValue::at(Type::Int, offset).0 | ARRAY | COMPRESSED))
     }
 
     /// An array of numbers.
-    pub(super) fn float_array(&mut self, values: impl Iterator<Item = f32>) -> io::Result<Value> {
+    pub(super) fn float_array(&mut self, values: impl Iterator<Item = f32>) -> io::Result<CrateValue> {
         self.vector_array(Type::Float, values.map(|value| [value]))
     }
 
     /// An array of pairs.
-    pub(super) fn vec2_array(&mut self, values: impl Iterator<Item = [f32; 2]>) -> io::Result<Value> {
+    pub(super) fn vec2_array(&mut self, values: impl Iterator<Item = [f32; 2]>) -> io::Result<CrateValue> {
         self.vector_array(Type::Vec2f, values)
     }
 
     /// An array of vectors.
-    pub(super) fn vec3_array(&mut self, values: impl Iterator<Item = [f32; 3]>) -> io::Result<Value> {
+    pub(super) fn vec3_array(&mut self, values: impl Iterator<Item = [f32; 3]>) -> io::Result<CrateValue> {
         self.vector_array(Type::Vec3f, values)
     }
 
     /// The times of samples, to be shared by all attributes sampled at them.
-    pub(super) fn times(&mut self, times: &[f64]) -> io::Result<Value> {
+    pub(super) fn times(&mut self, times: &[f64]) -> io::Result<CrateValue> {
         let offset = self.align()?;
         self.put(&(times.len() as u64).to_le_bytes())?;
         times.iter().try_for_each(|time| self.put(&time.to_le_bytes()))?;
-        Ok(Value::at(Type::DoubleVector, offset))
+        Ok(CrateValue::at(Type::DoubleVector, offset))
     }
 
     /// One value per time in `times`.
-    pub(super) fn time_samples(&mut self, times: Value, values: &[Value]) -> io::Result<Value> {
+    pub(super) fn time_samples(
+        &mut self,
+        times: CrateValue,
+        values: &[CrateValue],
+    ) -> io::Result<CrateValue> {
         // Both parts start with the offset of their continuation: directly behind, as their values are elsewhere.
         let directly_behind = 8i64.to_le_bytes();
         let offset = self.align()?;
@@ -252,7 +256,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.put(&directly_behind)?;
         self.put(&(values.len() as u64).to_le_bytes())?;
         values.iter().try_for_each(|value| self.put(&value.0.to_le_bytes()))?;
-        Ok(Value::at(Type::TimeSamples, offset))
+        Ok(CrateValue::at(Type::TimeSamples, offset))
     }
 
     /// Writes the sections, the table of contents and the bootstrap, and returns the file.
@@ -371,7 +375,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         number
     }
 
-    fn field_number(&mut self, name: &str, value: Value) -> u32 {
+    fn field_number(&mut self, name: &str, value: CrateValue) -> u32 {
         let field = (self.token_number(name), value);
         *self.field_of.entry(field).or_insert_with(|| {
             self.fields.push(field);
@@ -383,7 +387,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         &mut self,
         kind: Type,
         values: impl Iterator<Item = [f32; N]>,
-    ) -> io::Result<Value> {
+    ) -> io::Result<CrateValue> {
         let mut bytes = Vec::with_capacity(values.size_hint().0 * 4 * N);
         for value in values {
             bytes.extend_from_slice(value.map(f32::to_le_bytes).as_flattened());
@@ -391,14 +395,14 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.array(kind, bytes.len() / (4 * N), &bytes)
     }
 
-    fn array(&mut self, kind: Type, length: usize, bytes: &[u8]) -> io::Result<Value> {
+    fn array(&mut self, kind: Type, length: usize, bytes: &[u8]) -> io::Result<CrateValue> {
         if length == 0 {
-            return Ok(Value(Value::at(kind, 0).0 | ARRAY));
+            return Ok(CrateValue(CrateValue::at(kind, 0).0 | ARRAY));
         }
         let offset = self.align()?;
         self.put(&(length as u64).to_le_bytes())?;
         self.put(bytes)?;
-        Ok(Value(Value::at(kind, offset).0 | ARRAY))
+        Ok(CrateValue(CrateValue::at(kind, offset).0 | ARRAY))
     }
 
     fn put_indices(&mut self, indices: &[u32]) -> io::Result<()> {

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::super::names::identifiers;
-use super::crate_file::{CrateWriter, PathId, SpecType, Value};
+use super::crate_file::{CrateValue, CrateWriter, PathId, SpecType};
 use crate::output::frame::{FrameBody, FrameSurface};
 use supple_mesh::{CornerAttribute, FaceLabels, LabelKind, NO_VALUE, SurfaceMesh};
 
 /// The values of one mesh, already in the file.
 #[derive(Default)]
 pub(super) struct MeshSamples {
-    points: Vec<Value>,
-    extents: Vec<Value>,
+    points: Vec<CrateValue>,
+    extents: Vec<CrateValue>,
     topologies: Vec<Topology>,
 }
 
@@ -31,7 +31,7 @@ struct TopologyValue {
     name: &'static str,
     type_name: &'static str,
     interpolation: Option<&'static str>,
-    value: Value,
+    value: CrateValue,
 }
 
 impl MeshSamples {
@@ -57,7 +57,7 @@ impl MeshSamples {
         out: &mut CrateWriter<W>,
         prim: PathId,
         names: (&str, &str),
-        times: Value,
+        times: CrateValue,
         materials: &[(String, PathId)],
     ) -> io::Result<()> {
         let mut properties = Properties { prim, names: Vec::new() };
@@ -69,11 +69,11 @@ impl MeshSamples {
             properties.attribute(out, name, type_name, &fields);
         }
         properties.uniform(out, "subdivisionScheme", "token", |out| out.token("none"));
-        properties.uniform(out, "doubleSided", "bool", |_| Value::bool(true));
+        properties.uniform(out, "doubleSided", "bool", |_| CrateValue::bool(true));
         self.write_topology(out, &mut properties)?;
         let subsets = self.write_subsets(out, &mut properties, materials)?;
 
-        let mut fields = vec![("specifier", Value::def()), ("typeName", out.token("Mesh"))];
+        let mut fields = vec![("specifier", CrateValue::def()), ("typeName", out.token("Mesh"))];
         if names.0 != names.1 {
             fields.push(("displayName", out.string(names.0)));
         }
@@ -106,7 +106,7 @@ impl MeshSamples {
         Ok(())
     }
 
-    fn samples_of(&self, name: &str) -> (Vec<f64>, Vec<Value>) {
+    fn samples_of(&self, name: &str) -> (Vec<f64>, Vec<CrateValue>) {
         let samples = self.topologies.iter().filter_map(|topology| {
             let value = topology.values.iter().find(|value| value.name == name)?;
             Some((topology.time, value.value))
@@ -130,16 +130,16 @@ impl MeshSamples {
             .filter(|labels| labels.kind != LabelKind::Smoothing)
             .flat_map(|labels| (0..labels.names.len()).map(move |label| (labels, label)))
             .collect();
-        let words = identifiers(all.iter().map(|(labels, label)| labels.names[*label].as_str()));
-        for (word, &(labels, label)) in words.iter().zip(&all) {
-            let subset = out.child(properties.prim, word);
-            write_subset(out, subset, word, labels, label, materials)?;
+        let all_identifiers = identifiers(all.iter().map(|(labels, label)| labels.names[*label].as_str()));
+        for (identifier, &(labels, label)) in all_identifiers.iter().zip(&all) {
+            let subset = out.child(properties.prim, identifier);
+            write_subset(out, subset, identifier, labels, label, materials)?;
         }
         for family in families(&all) {
             let name = family_type(family);
             properties.uniform(out, name, "token", |out| out.token("nonOverlapping"));
         }
-        Ok(words)
+        Ok(all_identifiers)
     }
 }
 
@@ -155,7 +155,7 @@ impl Properties {
         out: &mut CrateWriter<W>,
         name: &'static str,
         type_name: &str,
-        fields: &[(&str, Value)],
+        fields: &[(&str, CrateValue)],
     ) {
         let path = out.property(self.prim, name);
         let mut all = vec![("typeName", out.token(type_name))];
@@ -169,10 +169,10 @@ impl Properties {
         out: &mut CrateWriter<W>,
         name: &'static str,
         type_name: &str,
-        value: impl FnOnce(&mut CrateWriter<W>) -> Value,
+        value: impl FnOnce(&mut CrateWriter<W>) -> CrateValue,
     ) {
         let value = value(out);
-        self.attribute(out, name, type_name, &[("variability", Value::uniform()), ("default", value)]);
+        self.attribute(out, name, type_name, &[("variability", CrateValue::uniform()), ("default", value)]);
     }
 }
 
@@ -207,7 +207,7 @@ fn topology_value(
     name: &'static str,
     type_name: &'static str,
     interpolation: Option<&'static str>,
-    value: Value,
+    value: CrateValue,
 ) -> TopologyValue {
     TopologyValue { name, type_name, interpolation, value }
 }
@@ -226,7 +226,7 @@ fn whole_uvs(uvs: &CornerAttribute<2>) -> (Vec<[f32; 2]>, Vec<i32>) {
 fn write_subset<W: Write + Seek>(
     out: &mut CrateWriter<W>,
     subset: PathId,
-    word: &str,
+    identifier: &str,
     labels: &FaceLabels,
     label: usize,
     materials: &[(String, PathId)],
@@ -239,8 +239,8 @@ fn write_subset<W: Write + Seek>(
     properties.uniform(out, "familyName", "token", |out| out.token(family(labels.kind)));
     let indices = out.int_array(&faces)?;
     properties.attribute(out, "indices", "int[]", &[("default", indices)]);
-    let mut fields = vec![("specifier", Value::def()), ("typeName", out.token("GeomSubset"))];
-    if name != word {
+    let mut fields = vec![("specifier", CrateValue::def()), ("typeName", out.token("GeomSubset"))];
+    if name != identifier {
         fields.push(("displayName", out.string(name)));
     }
     let material =
@@ -252,7 +252,7 @@ fn write_subset<W: Write + Seek>(
         out.spec(
             path,
             SpecType::Relationship,
-            &[("variability", Value::uniform()), ("targetPaths", targets)],
+            &[("variability", CrateValue::uniform()), ("targetPaths", targets)],
         );
         properties.names.push("material:binding");
     }

@@ -8,7 +8,7 @@ mod mesh;
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 
-use self::crate_file::{CrateWriter, PathId, SpecType, Value};
+use self::crate_file::{CrateValue, CrateWriter, PathId, SpecType};
 use self::mesh::MeshSamples;
 use super::job::Job;
 use super::names::identifiers;
@@ -66,7 +66,7 @@ fn write_stage<W: Write + Seek>(
     let has_materials = !materials.is_empty();
     let listed: Vec<&str> = children[usize::from(!has_materials)..].iter().map(String::as_str).collect();
     let fields = [
-        ("specifier", Value::def()),
+        ("specifier", CrateValue::def()),
         ("typeName", out.token("Xform")),
         ("primChildren", out.token_vector(&listed)?),
     ];
@@ -99,21 +99,21 @@ fn write_materials<W: Write + Seek>(
     scene: PathId,
     names: Vec<String>,
 ) -> io::Result<Vec<(String, PathId)>> {
-    let words = identifiers(names.iter().map(String::as_str));
+    let all_identifiers = identifiers(names.iter().map(String::as_str));
     let scope = out.child(scene, MATERIALS);
-    let listed: Vec<&str> = words.iter().map(String::as_str).collect();
+    let listed: Vec<&str> = all_identifiers.iter().map(String::as_str).collect();
     let fields = [
-        ("specifier", Value::def()),
+        ("specifier", CrateValue::def()),
         ("typeName", out.token("Scope")),
         ("primChildren", out.token_vector(&listed)?),
     ];
     out.spec(scope, SpecType::Prim, &fields);
     let kind = out.token("Material");
     let mut materials = Vec::with_capacity(names.len());
-    for (name, word) in names.into_iter().zip(words) {
-        let path = out.child(scope, &word);
-        let mut fields = vec![("specifier", Value::def()), ("typeName", kind)];
-        if name != word {
+    for (name, identifier) in names.into_iter().zip(all_identifiers) {
+        let path = out.child(scope, &identifier);
+        let mut fields = vec![("specifier", CrateValue::def()), ("typeName", kind)];
+        if name != identifier {
             fields.push(("displayName", out.string(&name)));
         }
         out.spec(path, SpecType::Prim, &fields);

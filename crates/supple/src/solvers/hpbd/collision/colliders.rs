@@ -35,7 +35,7 @@ struct Touch {
 
 /// How far a particle is from touching anything.
 #[derive(Debug, Clone, Copy, Default)]
-struct Clearance {
+struct ParticleClearance {
     from: DVec3,
     distance: f64,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Collisions {
     touches: Found<Touch>,
     /// How far each plane has pushed in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
-    clearances: Vec<Clearance>,
+    clearances: Vec<ParticleClearance>,
     points: Points,
 }
 
@@ -76,12 +76,12 @@ impl Collisions {
         self.spent.clear();
         self.spent.resize(self.touches.len(), [0.0; 2]);
         let mut clearances = std::mem::take(&mut self.clearances);
-        clearances.resize(count, Clearance::default());
+        clearances.resize(count, ParticleClearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
             let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
-            *clearance = Clearance { from, distance };
+            *clearance = ParticleClearance { from, distance };
         });
         self.clearances = clearances;
     }
@@ -95,8 +95,8 @@ impl Collisions {
         reach: f64,
     ) -> Option<Touch> {
         let carried = collider.carry(start);
-        let way = predicted - carried;
-        let length = way.length();
+        let path = predicted - carried;
+        let length = path.length();
         let (mut at, mut done) = (carried, 0.0);
         let mut found = collider.separation(at);
         for _ in 0..MARCHES {
@@ -105,7 +105,7 @@ impl Collisions {
                 break;
             }
             done = (done + free.max(1e-3 * collider.thickness)).min(length);
-            at = carried + way * (done / length);
+            at = carried + path * (done / length);
             found = collider.separation(at);
         }
         let free = found.distance - collider.thickness;

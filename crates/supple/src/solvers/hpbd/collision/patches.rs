@@ -16,7 +16,7 @@ const WIDEST: f64 = 6.0;
 
 /// Some consecutive triangles and the particles near them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patch {
+pub(crate) struct ParticlePatch {
     pub(crate) first: u32,
     /// Triangles.
     pub(crate) count: u32,
@@ -27,13 +27,13 @@ pub(crate) struct Patch {
 /// The patches of a block of triangles.
 #[derive(Debug, Default)]
 pub(crate) struct Patches {
-    pub(crate) patches: Vec<Patch>,
+    pub(crate) patches: Vec<ParticlePatch>,
     /// Of each patch, in order of their indices.
     pub(crate) particles: Vec<u32>,
 }
 
 /// The search data.
-pub(crate) struct Surface<'a> {
+pub(crate) struct PatchSurface<'a> {
     pub(crate) triangles: &'a [[u32; 3]],
     pub(crate) body_of_triangle: &'a [u32],
     pub(crate) at: &'a [DVec3],
@@ -43,9 +43,9 @@ pub(crate) struct Surface<'a> {
 
 impl Patches {
     /// Finds the particles around the triangles from `first` to `end`: within `radius` of a body, for particles that `meets` allows.
-    pub(crate) fn look(
+    pub(crate) fn search(
         &mut self,
-        surface: &Surface<'_>,
+        surface: &PatchSurface<'_>,
         [first, end]: [usize; 2],
         radius: impl Fn(u32) -> f64,
         meets: impl Fn(u32, u32) -> bool,
@@ -65,13 +65,13 @@ impl Patches {
             // The order in the hash depends on the position of its cells.
             self.particles[begin..].sort_unstable();
             let end = self.particles.len() as u32;
-            self.patches.push(Patch { first: next as u32, count: count as u32, end });
+            self.patches.push(ParticlePatch { first: next as u32, count: count as u32, end });
             next += count;
         }
     }
 
     /// Every patch with its particles.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Patch, &[u32])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ParticlePatch, &[u32])> {
         let mut begin = 0;
         self.patches.iter().map(move |patch| {
             let particles = &self.particles[begin..patch.end as usize];
@@ -81,7 +81,7 @@ impl Patches {
     }
 }
 
-impl Surface<'_> {
+impl PatchSurface<'_> {
     /// The number of triangles in the patch that starts at one, and the box around them.
     fn patch(&self, first: usize, end: usize) -> (usize, [DVec3; 2]) {
         let mut bounds = self.bounds(first);
@@ -196,10 +196,10 @@ mod tests {
             let mut hash = ParticleHash::default();
             hash.fill(&at, cell);
             let surface =
-                Surface { triangles: &triangles, body_of_triangle: &bodies, at: &at, hash: &hash, cell };
+                PatchSurface { triangles: &triangles, body_of_triangle: &bodies, at: &at, hash: &hash, cell };
             let mut patches = Patches::default();
             let meets = |body: u32, particle: u32| body != particle % 5;
-            patches.look(&surface, [0, triangles.len()], |_| radius, meets);
+            patches.search(&surface, [0, triangles.len()], |_| radius, meets);
             let mut next = 0;
             for (patch, particles) in patches.iter() {
                 prop_assert_eq!(patch.first, next);

@@ -37,7 +37,7 @@ use supple_core::parallel::prelude::*;
 use crate::body::{Body, Elements};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
-use crate::solvers::hpbd::collision::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
+use crate::solvers::hpbd::collision::patches::{BLOCK, ParticlePatch, PatchSurface, Patches, Surroundings};
 use crate::solvers::hpbd::collision::points::Points;
 use crate::solvers::hpbd::positions::{Positions, TASK};
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
@@ -45,7 +45,7 @@ use supple_mesh::geometry::triangle::closest_point;
 
 /// A particle near a triangle; both by indices of points.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct CollisionPair {
     particle: u32,
     corners: [u32; 3],
     /// The nearest point of the triangle.
@@ -71,7 +71,7 @@ struct Block {
     near: Patches,
     /// The candidate pairs of the current patch, by its lanes.
     close: Vec<Close>,
-    pairs: Vec<Pair>,
+    pairs: Vec<CollisionPair>,
     /// How far each pair was pushed apart in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
     /// The pairs that take part in a sweep.
@@ -90,7 +90,7 @@ struct Close {
 
 /// The state for which particles near triangles are cached.
 #[derive(Debug, Default)]
-struct Remembered {
+struct CandidateCache {
     /// The positions of the particles then; empty when the search must be repeated.
     at: Vec<DVec3>,
     /// The largest displacement then.
@@ -108,14 +108,14 @@ pub(crate) struct Trajectory<'a> {
 /// The parameters of a pair search.
 #[derive(Clone, Copy)]
 struct Query<'a> {
-    way: &'a Trajectory<'a>,
+    trajectory: &'a Trajectory<'a>,
     /// The inverse masses and friction coefficients of the particles.
     weights: &'a [f64],
     friction: &'a [f64],
 }
 
 /// The motion of a patch's triangles before constraints act.
-struct Motion {
+struct PatchMotion {
     /// The mean displacement of the corners, and the largest deviation from it.
     mean: LaneVec3,
     apart: Lanes,
@@ -143,14 +143,14 @@ pub(crate) struct SelfCollisions {
     /// The initial positions of the points.
     start: Vec<DVec3>,
     /// Their positions at the start of a small step, and their predictions, if there are points other than particles.
-    way: [Vec<DVec3>; 2],
+    trajectory: [Vec<DVec3>; 2],
     /// The longest initial edge of each body and of the triangles it may collide with.
     edges: Vec<f64>,
     widest: Vec<f64>,
     /// The longest edge of most triangles, or the thickness.
     cell: f64,
     hash: ParticleHash,
-    remembered: Remembered,
+    cache: CandidateCache,
     blocks: Vec<Block>,
 }
 
@@ -222,33 +222,39 @@ impl SelfCollisions {
                 self.triangles[first + element] = corners.map(|p| p + embedded as u32);
             });
         }
-        self.remembered.at.clear();
+        self.cache.at.clear();
     }
 
     /// Finds particles near triangles at the start of a small step.
-    pub(crate) fn find(&mut self, way: &Trajectory<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
+    pub(crate) fn find(
+        &mut self,
+        trajectory: &Trajectory<'_>,
+        weights: &[f64],
+        friction: &[f64],
+        simd: Simd,
+    ) {
         if self.triangles.is_empty() {
             return;
         }
         if self.points.embedded() == 0 {
-            return self.find_among_points(Query { way, weights, friction }, simd);
+            return self.find_among_points(Query { trajectory, weights, friction }, simd);
         }
-        let [mut from, mut to] = std::mem::take(&mut self.way);
-        self.points.place(way.from, &mut from);
-        self.points.place(way.to, &mut to);
-        let way = Trajectory { from: &from, to: &to, longest: way.longest };
-        self.find_among_points(Query { way: &way, weights, friction }, simd);
-        self.way = [from, to];
+        let [mut from, mut to] = std::mem::take(&mut self.trajectory);
+        self.points.place(trajectory.from, &mut from);
+        self.points.place(trajectory.to, &mut to);
+        let trajectory = Trajectory { from: &from, to: &to, longest: trajectory.longest };
+        self.find_among_points(Query { trajectory: &trajectory, weights, friction }, simd);
+        self.trajectory = [from, to];
     }
 
-    fn find_among_points(&mut self, asked: Query<'_>, simd: Simd) {
+    fn find_among_points(&mut self, query: Query<'_>, simd: Simd) {
         let mut blocks = std::mem::take(&mut self.blocks);
-        if !self.remembers(asked.way) {
-            self.look_around(asked.way, &mut blocks);
+        if !self.is_cache_valid(query.trajectory) {
+            self.search_candidates(query.trajectory, &mut blocks);
         }
         blocks.par_iter_mut().for_each(|block| {
             block.pairs.clear();
-            dispatch(simd, PairsOf { collisions: self, asked, block });
+            dispatch(simd, PairsOf { collisions: self, query, block });
             block.spent.clear();
             block.spent.resize(block.pairs.len(), [0.0; 2]);
         });
@@ -262,47 +268,52 @@ impl SelfCollisions {
 
     /// Whether all near particles are in the cache: two particles have come nearer by no more than twice the larger displacement,
     /// after the common motion is subtracted.
-    fn remembers(&self, way: &Trajectory<'_>) -> bool {
-        let at = &self.remembered.at;
-        if at.len() != way.from.len() {
+    fn is_cache_valid(&self, trajectory: &Trajectory<'_>) -> bool {
+        let at = &self.cache.at;
+        if at.len() != trajectory.from.len() {
             return false;
         }
-        let nearer = nearer(way.from, at);
+        let nearer = nearer(trajectory.from, at);
         // A body without triangles here has no edge, and no particles are searched around it.
         self.widest.iter().filter(|edge| **edge > 0.0).all(|&edge| {
-            let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
-            self.farthest(way.longest, edge) + nearer <= then
+            let then = self.farthest(self.cache.longest, edge) + SKIN * edge;
+            self.farthest(trajectory.longest, edge) + nearer <= then
         })
     }
 
     /// Whether a search now will still be valid after two steps like this one: a larger radius costs more than it saves where
     /// steps are long.
-    fn will_last(&self, way: &Trajectory<'_>) -> bool {
+    fn will_last(&self, trajectory: &Trajectory<'_>) -> bool {
         let edges = self.widest.iter().copied().filter(|edge| *edge > 0.0);
-        2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
+        2.0 * nearer(trajectory.to, trajectory.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
     }
 
     /// Finds the particles near triangles; within a larger radius if that pays.
-    fn look_around(&mut self, way: &Trajectory<'_>, blocks: &mut Vec<Block>) {
-        self.hash.fill(way.from, self.cell);
-        self.remembered.at.clear();
-        let lasts = self.will_last(way);
+    fn search_candidates(&mut self, trajectory: &Trajectory<'_>, blocks: &mut Vec<Block>) {
+        self.hash.fill(trajectory.from, self.cell);
+        self.cache.at.clear();
+        let lasts = self.will_last(trajectory);
         if lasts {
-            self.remembered.at.extend_from_slice(way.from);
-            self.remembered.longest = way.longest;
+            self.cache.at.extend_from_slice(trajectory.from);
+            self.cache.longest = trajectory.longest;
         }
         let radius = |body: u32| {
             let edge = self.widest[body as usize];
             let skin = if lasts { SKIN * edge } else { 0.0 };
-            (self.farthest(way.longest, edge) + skin) * (1.0 + ROUNDING)
+            (self.farthest(trajectory.longest, edge) + skin) * (1.0 + ROUNDING)
         };
         let (triangles, body_of_triangle) = (&self.triangles, &self.body_of_triangle);
-        let surface =
-            Surface { triangles, body_of_triangle, at: way.from, hash: &self.hash, cell: self.cell };
+        let surface = PatchSurface {
+            triangles,
+            body_of_triangle,
+            at: trajectory.from,
+            hash: &self.hash,
+            cell: self.cell,
+        };
         blocks.resize_with(triangles.len().div_ceil(BLOCK), Block::default);
         blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
             let range = [b * BLOCK, triangles.len().min((b + 1) * BLOCK)];
-            block.near.look(&surface, range, radius, |body, particle| self.meet(body, particle));
+            block.near.search(&surface, range, radius, |body, particle| self.meet(body, particle));
         });
     }
 
@@ -317,60 +328,82 @@ impl SelfCollisions {
 
     /// The motion of a patch's triangles, and the particles around them.
     #[inline(always)]
-    fn triangles_of(&self, patch: Patch, way: &Trajectory<'_>) -> (Motion, Surroundings) {
-        let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
+    fn triangles_of(&self, patch: ParticlePatch, trajectory: &Trajectory<'_>) -> (PatchMotion, Surroundings) {
+        let (mut at, mut displacements) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
         for lane in 0..WIDTH {
             // Lanes without a triangle have the last.
             let triangle = patch.first as usize + lane.min(patch.count as usize - 1);
             for k in 0..3 {
                 let corner = self.triangles[triangle][k];
-                let (p, w) = (way.from[corner as usize], way.of(corner));
+                let (p, w) = (trajectory.from[corner as usize], trajectory.of(corner));
                 (at[k].0[0].0[lane], at[k].0[1].0[lane], at[k].0[2].0[lane]) = (p.x, p.y, p.z);
-                (ways[k].0[0].0[lane], ways[k].0[1].0[lane], ways[k].0[2].0[lane]) = (w.x, w.y, w.z);
+                (
+                    displacements[k].0[0].0[lane],
+                    displacements[k].0[1].0[lane],
+                    displacements[k].0[2].0[lane],
+                ) = (w.x, w.y, w.z);
             }
         }
-        let mean = (ways[0] + ways[1] + ways[2]) * Lanes::splat(1.0 / 3.0);
-        let off = [ways[0] - mean, ways[1] - mean, ways[2] - mean];
+        let mean = (displacements[0] + displacements[1] + displacements[2]) * Lanes::splat(1.0 / 3.0);
+        let off = [displacements[0] - mean, displacements[1] - mean, displacements[2] - mean];
         let apart = off[0].dot(off[0]).max(off[1].dot(off[1])).max(off[2].dot(off[2])).sqrt();
-        (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
+        (PatchMotion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
     }
 
     /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may approach; and how near if they
     /// do not.
     #[inline(always)]
-    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Trajectory<'_>) -> (Lanes, Lanes) {
+    fn reach(
+        &self,
+        motion: &PatchMotion,
+        particle: u32,
+        own_edge: f64,
+        trajectory: &Trajectory<'_>,
+    ) -> (Lanes, Lanes) {
         let body = self.body_of_point[particle as usize] as usize;
         let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
-        let apart = splat(way.of(particle)) - motion.mean;
+        let apart = splat(trajectory.of(particle)) - motion.mean;
         let together = apart.length() + motion.apart;
         let around = together + (SPARE * edge + self.thickness);
-        ((around + together).min(Lanes::splat(self.farthest(way.longest, edge))), around)
+        ((around + together).min(Lanes::splat(self.farthest(trajectory.longest, edge))), around)
     }
 
     /// The pairs of a patch, in order of its triangles and their particles.
-    fn add_pairs(&self, patch: Patch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+    fn add_pairs(
+        &self,
+        patch: ParticlePatch,
+        query: &Query<'_>,
+        close: &[Close],
+        pairs: &mut Vec<CollisionPair>,
+    ) {
         for lane in 0..patch.count {
             let corners = self.triangles[(patch.first + lane) as usize];
-            let at = corners.map(|p| asked.way.from[p as usize]);
+            let at = corners.map(|p| query.trajectory.from[p as usize]);
             for near in close.iter().filter(|near| near.lane == lane) {
                 if !corners.contains(&near.particle) {
-                    pairs.extend(self.pair(near, corners, &at, asked));
+                    pairs.extend(self.pair(near, corners, &at, query));
                 }
             }
         }
     }
 
-    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Query<'_>) -> Option<Pair> {
+    fn pair(
+        &self,
+        near: &Close,
+        corners: [u32; 3],
+        at: &[DVec3; 3],
+        query: &Query<'_>,
+    ) -> Option<CollisionPair> {
         let &Close { particle, reach, around, .. } = near;
-        let Query { way, weights, friction } = *asked;
-        let p = way.from[particle as usize];
+        let Query { trajectory, weights, friction } = *query;
+        let p = trajectory.from[particle as usize];
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
         let distance = apart.length();
         if !(distance > 1e-9 && distance < reach) {
             return None;
         }
-        let along = |point: u32| way.of(point).dot(apart);
+        let along = |point: u32| trajectory.of(point).dot(apart);
         let [a, b, c] = corners;
         let together = along(a).max(along(b)).max(along(c)) - along(particle);
         if distance >= around + together.max(0.0) / distance {
@@ -386,7 +419,7 @@ impl SelfCollisions {
         let apart_at_start = self.start[particle as usize].distance(at_start);
         let friction = |point: u32| self.points.friction(point as usize, friction);
         let friction_of_triangle = DVec3::from_array(corners.map(friction));
-        Some(Pair {
+        Some(CollisionPair {
             particle,
             corners,
             barycentric,
@@ -403,7 +436,7 @@ impl SelfCollisions {
         self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
             active.clear();
             let takes_part =
-                |pair: &Pair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
+                |pair: &CollisionPair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
             let all = (0..).zip(pairs.iter().zip(&*spent));
             let chosen = all.filter(|(_, (pair, [pushed, _]))| takes_part(pair, *pushed));
             active.extend(chosen.map(|(number, _): (u32, _)| number));
@@ -422,7 +455,7 @@ impl SelfCollisions {
     }
 }
 
-impl Pair {
+impl CollisionPair {
     /// By how much it is too near; negative if it is not.
     #[inline(always)]
     fn depth(&self, points: &Points, positions: &Positions) -> f64 {
@@ -495,7 +528,7 @@ impl Pair {
 /// The pairs of a block.
 struct PairsOf<'a> {
     collisions: &'a SelfCollisions,
-    asked: Query<'a>,
+    query: Query<'a>,
     block: &'a mut Block,
 }
 
@@ -504,14 +537,14 @@ impl Kernel for PairsOf<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { collisions, asked, block: Block { near, close, pairs, .. } } = self;
+        let Self { collisions, query, block: Block { near, close, pairs, .. } } = self;
         for (patch, particles) in near.iter() {
             close.clear();
-            let (motion, surroundings) = collisions.triangles_of(patch, asked.way);
+            let (motion, surroundings) = collisions.triangles_of(patch, query.trajectory);
             let edge = collisions.edges[collisions.body_of_triangle[patch.first as usize] as usize];
             for &particle in particles {
-                let (reach, around) = collisions.reach(&motion, particle, edge, asked.way);
-                let bound = surroundings.lower_bound(splat(asked.way.from[particle as usize]));
+                let (reach, around) = collisions.reach(&motion, particle, edge, query.trajectory);
+                let bound = surroundings.lower_bound(splat(query.trajectory.from[particle as usize]));
                 let spare = reach * reach - bound;
                 for lane in 0..WIDTH {
                     if spare.0[lane] > 0.0 {
@@ -520,7 +553,7 @@ impl Kernel for PairsOf<'_> {
                     }
                 }
             }
-            collisions.add_pairs(patch, &asked, close, pairs);
+            collisions.add_pairs(patch, &query, close, pairs);
         }
     }
 }
@@ -589,24 +622,28 @@ mod tests {
     }
 
     /// The pairs by every particle against every triangle.
-    fn all_pairs(collisions: &SelfCollisions, way: &Trajectory<'_>) -> Vec<(u32, [u32; 3])> {
+    fn all_pairs(collisions: &SelfCollisions, trajectory: &Trajectory<'_>) -> Vec<(u32, [u32; 3])> {
         let mut pairs = Vec::new();
         for (t, &corners) in collisions.triangles.iter().enumerate() {
-            let ways = corners.map(|p| way.of(p));
-            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
-            let apart = ways.map(|way| way.distance(mean)).into_iter().fold(0.0, f64::max);
+            let displacements = corners.map(|p| trajectory.of(p));
+            let mean = (displacements[0] + displacements[1] + displacements[2]) / 3.0;
+            let apart =
+                displacements.map(|trajectory| trajectory.distance(mean)).into_iter().fold(0.0, f64::max);
             let body = collisions.body_of_triangle[t];
-            for (particle, p) in (0..).zip(way.from) {
+            for (particle, p) in (0..).zip(trajectory.from) {
                 let other = collisions.body_of_point[particle as usize];
                 let edge = collisions.edges.get(other as usize).copied().unwrap_or(0.0);
                 let edge = edge.max(collisions.edges[body as usize]);
-                let together = way.of(particle).distance(mean) + apart;
+                let together = trajectory.of(particle).distance(mean) + apart;
                 let reach = (2.0 * together + SPARE * edge + collisions.thickness)
-                    .min((2.0 * way.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
-                let nearest = closest_point(&corners.map(|p| way.from[p as usize]), *p).point;
+                    .min((2.0 * trajectory.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
+                let nearest = closest_point(&corners.map(|p| trajectory.from[p as usize]), *p).point;
                 let normal = (*p - nearest).normalize_or_zero();
-                let closing = ways.map(|way| way.dot(normal)).into_iter().fold(f64::NEG_INFINITY, f64::max);
-                let closing = (closing - way.of(particle).dot(normal)).max(0.0);
+                let closing = displacements
+                    .map(|trajectory| trajectory.dot(normal))
+                    .into_iter()
+                    .fold(f64::NEG_INFINITY, f64::max);
+                let closing = (closing - trajectory.of(particle).dot(normal)).max(0.0);
                 let reach = reach.min(together + closing + SPARE * edge + collisions.thickness);
                 let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
                 let distance = nearest.distance(*p);
@@ -659,8 +696,8 @@ mod tests {
         weights[3..6].fill(0.0);
         let mut to = from.clone();
         to[6].y -= 0.1;
-        let way = Trajectory { from: &from, to: &to, longest: 0.1 };
-        collisions.find(&way, &weights, &friction, Simd::Auto);
+        let trajectory = Trajectory { from: &from, to: &to, longest: 0.1 };
+        collisions.find(&trajectory, &weights, &friction, Simd::Auto);
         let mut positions = Positions::default();
         positions.copy_from(&to, &weights);
         collisions.project(&positions, &from);
@@ -671,11 +708,11 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_those_of_every_particle_against_every_triangle_whether_remembered_or_not() {
+    fn cached_and_fresh_pairs_match_brute_force() {
         let mut collisions = sheets(14);
         let mut from = collisions.start.clone();
         let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);
-        let (mut remembered, mut looked) = (0, 0);
+        let (mut cache, mut looked) = (0, 0);
         for step in 0..12 {
             // Short steps, for which pairs are cached, and long ones.
             let length = if step % 4 == 3 { 0.08 } else { 0.002 };
@@ -684,19 +721,19 @@ mod tests {
             };
             let to: Vec<DVec3> = (0..).zip(&from).map(|(k, p)| *p + length * by(k)).collect();
             let longest = from.iter().zip(&to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-            let way = Trajectory { from: &from, to: &to, longest };
-            if collisions.remembers(&way) {
-                remembered += 1
+            let trajectory = Trajectory { from: &from, to: &to, longest };
+            if collisions.is_cache_valid(&trajectory) {
+                cache += 1
             } else {
                 looked += 1
             }
-            collisions.find(&way, &weights, &friction, Simd::Auto);
+            collisions.find(&trajectory, &weights, &friction, Simd::Auto);
             let pairs = collisions.blocks.iter().flat_map(|block| &block.pairs);
             let found: Vec<(u32, [u32; 3])> = pairs.map(|pair| (pair.particle, pair.corners)).collect();
-            assert!(found == all_pairs(&collisions, &way), "step {step}");
+            assert!(found == all_pairs(&collisions, &trajectory), "step {step}");
             assert!(found.len() > 100, "{} pairs", found.len());
             from = to;
         }
-        assert!(remembered > 2 && looked > 2, "{remembered} steps remembered, {looked} looked");
+        assert!(cache > 2 && looked > 2, "{cache} steps cache, {looked} looked");
     }
 }

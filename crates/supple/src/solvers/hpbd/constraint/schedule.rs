@@ -49,8 +49,8 @@ pub(crate) fn strips<const K: usize>(constraints: &[[u32; K]], count: usize) -> 
     let wanted = if alone { usize::MAX } else { SMALLEST_STRIP.max(constraints.len().div_ceil(STRIPS)) };
     let mut strips: Vec<Vec<u32>> = Vec::new();
     for same_layer in order.chunk_by(|a, b| a.0 == b.0) {
-        let room = strips.last().is_some_and(|strip| strip.len() < wanted);
-        if !room {
+        let has_space = strips.last().is_some_and(|strip| strip.len() < wanted);
+        if !has_space {
             strips.push(Vec::new());
         }
         let last = strips.len() - 1;

@@ -22,7 +22,7 @@ impl SoftPins {
 
     /// Projects the points all of whose particles are on a level.
     pub(crate) fn project(&mut self, step: &Step<'_>, on_level: impl Fn(u32) -> bool) {
-        for (multiplier, (point, hold)) in self.multipliers.iter_mut().zip(self.attachments.iter()) {
+        for (multiplier, (point, constraint)) in self.multipliers.iter_mut().zip(self.attachments.iter()) {
             if !point.iter().all(|&(p, _)| on_level(p)) {
                 continue;
             }
@@ -31,8 +31,8 @@ impl SoftPins {
             if give <= 0.0 {
                 continue;
             }
-            let soft = 1.0 / (hold.stiffness * step.length * step.length);
-            let change = (hold.target - at - soft * *multiplier) / (give + soft);
+            let soft = 1.0 / (constraint.stiffness * step.length * step.length);
+            let change = (constraint.target - at - soft * *multiplier) / (give + soft);
             *multiplier += change;
             for &(p, a) in point {
                 let p = p as usize;

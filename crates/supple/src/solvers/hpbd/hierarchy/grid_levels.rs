@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::solvers::hpbd::hierarchy::{Finest, Level, Limit, Parent, Plan, SMALLEST};
+use crate::solvers::hpbd::hierarchy::{ConstraintLevel, Finest, Limit, Parent, Plan, SMALLEST};
 
 /// The columns and rows of a level, by their number on the mesh.
 #[derive(Debug, Clone, PartialEq)]
-struct Grid {
+struct GridLines {
     columns: Vec<u32>,
     rows: Vec<u32>,
     /// Vertices in a row of the mesh.
@@ -21,7 +21,7 @@ struct Grid {
 
 /// The coarse levels of a cloth whose vertices are numbered row by row; `None` for another mesh, and where coarse grids would
 /// miss its pins.
-pub(crate) fn grid_levels(finest: &Finest<'_>, plan: Plan) -> Option<Vec<Level>> {
+pub(crate) fn grid_levels(finest: &Finest<'_>, plan: Plan) -> Option<Vec<ConstraintLevel>> {
     let mut grid = find_grid(finest.triangles, finest.positions.len())?;
     let mut links: BTreeMap<[u32; 2], (u32, f64)> = finest
         .links
@@ -51,7 +51,7 @@ pub(crate) fn grid_levels(finest: &Finest<'_>, plan: Plan) -> Option<Vec<Level>>
 
 /// The grid of a mesh whose triangles are halves of its cells, in any order. The diagonals of even cells must run from the
 /// first corner to the last, as they do in regular and in crossed grids.
-fn find_grid(triangles: &[[u32; 3]], vertices: usize) -> Option<Grid> {
+fn find_grid(triangles: &[[u32; 3]], vertices: usize) -> Option<GridLines> {
     // Vertex 0 is a corner of the first cell, and its diagonal starts there.
     let mut corner = *triangles.iter().find(|triangle| triangle.contains(&0))?;
     corner.sort_unstable();
@@ -85,10 +85,10 @@ fn find_grid(triangles: &[[u32; 3]], vertices: usize) -> Option<Grid> {
     }
     let whole = |half: &u8| *half == 0b0110 || *half == 0b1001;
     let all = |n: u32| (0..n).collect();
-    halves.iter().all(whole).then(|| Grid { columns: all(width), rows: all(height), width })
+    halves.iter().all(whole).then(|| GridLines { columns: all(width), rows: all(height), width })
 }
 
-impl Grid {
+impl GridLines {
     fn at(&self, column: usize, row: usize) -> u32 {
         self.rows[row] * self.width + self.columns[column]
     }
@@ -108,20 +108,20 @@ impl Grid {
 fn level(
     finest: &Finest<'_>,
     straight: bool,
-    fine: &Grid,
-    coarse: &Grid,
+    fine: &GridLines,
+    coarse: &GridLines,
     links: &BTreeMap<[u32; 2], (u32, f64)>,
-) -> Option<Level> {
+) -> Option<ConstraintLevel> {
     let place = |lines: &[u32], all: &[u32]| -> Vec<usize> {
         lines.iter().filter_map(|line| all.iter().position(|other| other == line)).collect()
     };
     // The indices of the coarse lines among the fine ones.
     let (columns, rows) = (place(&coarse.columns, &fine.columns), place(&coarse.rows, &fine.rows));
-    let mut level = Level::default();
+    let mut level = ConstraintLevel::default();
     let link = |a: u32, b: u32| links.get(&[a.min(b), a.max(b)]).copied();
-    let edge = |level: &mut Level, way: &[u32]| -> Option<()> {
-        let parts: Vec<(u32, f64)> = way.windows(2).map(|w| link(w[0], w[1])).collect::<Option<_>>()?;
-        let (from, to) = (way[0], way[way.len() - 1]);
+    let edge = |level: &mut ConstraintLevel, path: &[u32]| -> Option<()> {
+        let parts: Vec<(u32, f64)> = path.windows(2).map(|w| link(w[0], w[1])).collect::<Option<_>>()?;
+        let (from, to) = (path[0], path[path.len() - 1]);
         let ends = [from.min(to), from.max(to)];
         let [a, b] = ends.map(|p| finest.positions[p as usize]);
         let along = parts.iter().map(|(_, rest)| rest).sum();
@@ -135,29 +135,29 @@ fn level(
             level.particles.push(here);
             let (right, below) = (columns.get(c + 1).copied(), rows.get(r + 1).copied());
             if let Some(right) = right {
-                let way: Vec<u32> = (i..=right).map(|i| fine.at(i, j)).collect();
-                edge(&mut level, &way)?;
-                push_middle(&mut level, &way, finest, link)?;
+                let path: Vec<u32> = (i..=right).map(|i| fine.at(i, j)).collect();
+                edge(&mut level, &path)?;
+                push_middle(&mut level, &path, finest, link)?;
             }
             if let Some(below) = below {
-                let way: Vec<u32> = (j..=below).map(|j| fine.at(i, j)).collect();
-                edge(&mut level, &way)?;
-                push_middle(&mut level, &way, finest, link)?;
+                let path: Vec<u32> = (j..=below).map(|j| fine.at(i, j)).collect();
+                edge(&mut level, &path)?;
+                push_middle(&mut level, &path, finest, link)?;
             }
             if let (Some(right), Some(below)) = (right, below) {
                 // Diagonally as far as possible, then along the last row or column.
                 let steps = (right - i).max(below - j);
                 let step = |k: usize| fine.at((i + k).min(right), (j + k).min(below));
-                let way: Vec<u32> = (0..=steps).map(step).collect();
-                edge(&mut level, &way)?;
+                let path: Vec<u32> = (0..=steps).map(step).collect();
+                edge(&mut level, &path)?;
                 if right - i == below - j {
-                    push_middle(&mut level, &way, finest, link)?;
+                    push_middle(&mut level, &path, finest, link)?;
                 }
                 // The other diagonal, where the finer level has it.
                 let step = |k: usize| fine.at(right.saturating_sub(k).max(i), (j + k).min(below));
-                let way: Vec<u32> = (0..=steps).map(step).collect();
-                if way.windows(2).all(|w| link(w[0], w[1]).is_some()) {
-                    edge(&mut level, &way)?;
+                let path: Vec<u32> = (0..=steps).map(step).collect();
+                if path.windows(2).all(|w| link(w[0], w[1]).is_some()) {
+                    edge(&mut level, &path)?;
                 }
                 let end = fine.at(right, below);
                 level.triangles.push([here, fine.at(i, below), end]);
@@ -170,13 +170,13 @@ fn level(
 
 /// The particle inside a coarse edge becomes a child of its ends.
 fn push_middle(
-    level: &mut Level,
-    way: &[u32],
+    level: &mut ConstraintLevel,
+    path: &[u32],
     finest: &Finest<'_>,
     link: impl Fn(u32, u32) -> Option<(u32, f64)>,
 ) -> Option<()> {
-    let ends = [way[0], way[way.len() - 1]];
-    for &child in &way[1..way.len() - 1] {
+    let ends = [path[0], path[path.len() - 1]];
+    for &child in &path[1..path.len() - 1] {
         let at = |p: u32| finest.positions[p as usize];
         let [to_first, to_last] = ends.map(|end| at(end).distance(at(child)));
         let parent = |particle: u32, weight: f64| {
@@ -202,7 +202,7 @@ mod tests {
         vertices: [u32; 2],
         pattern: GridPattern,
         attached: impl Fn(usize) -> bool,
-    ) -> Option<Vec<Level>> {
+    ) -> Option<Vec<ConstraintLevel>> {
         let cloth = ClothGrid { size: [1.0, 1.7], vertices, pattern, seed: 3 }.surface(1.0).unwrap();
         let triangles = cloth.triangles();
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[i, j]| [i.min(j), i.max(j)]);

@@ -69,7 +69,7 @@ pub(crate) struct Parent {
 
 /// One coarse level.
 #[derive(Debug, Clone)]
-pub(crate) struct Level {
+pub(crate) struct ConstraintLevel {
     /// Its particles.
     pub(crate) particles: Vec<u32>,
     /// Its triangles; none for solids.
@@ -85,7 +85,7 @@ pub(crate) struct Level {
     first_parent: Vec<u32>,
 }
 
-impl Default for Level {
+impl Default for ConstraintLevel {
     fn default() -> Self {
         Self {
             particles: Vec::new(),
@@ -100,7 +100,7 @@ impl Default for Level {
     }
 }
 
-impl Level {
+impl ConstraintLevel {
     pub(crate) fn push_limit(&mut self, limit: Limit, parts: impl IntoIterator<Item = u32>) {
         self.limits.push(limit);
         self.parts.extend(parts);
@@ -168,13 +168,13 @@ const LEAST_REDUCTION: f64 = 0.9;
 
 /// The coarse levels of one body, finest first: those of a regular grid where the mesh is one, which are coarser
 /// grids (section 9), and otherwise those of section 6.
-pub(crate) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
+pub(crate) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<ConstraintLevel> {
     grid_levels(finest, plan).unwrap_or_else(|| general_levels(finest, plan))
 }
 
 /// The levels of section 6 for any mesh.
-pub(crate) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
+pub(crate) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<ConstraintLevel> {
+    let mut levels: Vec<ConstraintLevel> = Vec::new();
     let mut links: Vec<([u32; 2], f64)> = finest.links.to_vec();
     let mut triangles = finest.triangles.to_vec();
     let mut particles: Vec<u32> = (0..finest.positions.len() as u32).collect();
@@ -193,11 +193,11 @@ pub(crate) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
 
 impl Finest<'_> {
     /// The mesh in the form of a coarse level.
-    pub(crate) fn level(&self) -> Level {
-        let mut level = Level {
+    pub(crate) fn level(&self) -> ConstraintLevel {
+        let mut level = ConstraintLevel {
             particles: (0..self.positions.len() as u32).collect(),
             triangles: self.triangles.to_vec(),
-            ..Level::default()
+            ..ConstraintLevel::default()
         };
         for (&(ends, rest), number) in self.links.iter().chain(self.shears).zip(0..) {
             level.push_limit(Limit { ends, rest }, [number]);
@@ -233,7 +233,7 @@ fn coarsen(
     particles: &[u32],
     links: &[([u32; 2], f64)],
     triangles: &[[u32; 3]],
-) -> Level {
+) -> ConstraintLevel {
     let mut mesh = Mesh::new(finest.positions.len(), links.iter().copied(), triangles);
     let neighbours: Vec<Vec<u32>> = (0..finest.positions.len() as u32).map(|p| mesh.neighbours(p)).collect();
     // Attached particles come last: they are the likeliest to be kept (section 6.2).
@@ -242,10 +242,10 @@ fn coarsen(
     let order: Vec<u32> = free.into_iter().chain(attached).collect();
     let mut kept = restrict(&neighbours, &order, plan.parents as usize);
     mesh.collapse(&order, &mut kept, finest.positions);
-    let mut level = Level {
+    let mut level = ConstraintLevel {
         particles: particles.iter().copied().filter(|&p| kept[p as usize]).collect(),
         triangles: mesh.triangles(),
-        ..Level::default()
+        ..ConstraintLevel::default()
     };
     let numbers: BTreeMap<[u32; 2], u32> = links.iter().map(|(ends, _)| *ends).zip(0..).collect();
     for &child in particles.iter().filter(|p| !kept[**p as usize]) {
@@ -297,7 +297,7 @@ mod tests {
     const PLAN: Plan = Plan { levels: 8, parents: 2, rest_lengths: RestLengths::Surface };
 
     #[test]
-    fn levels_shrink_hold_fewer_constraints_than_the_mesh_and_never_join_separate_sheets() {
+    fn levels_shrink_and_never_join_separate_sheets() {
         let (positions, triangles) = two_sheets(30);
         let links = edges(&positions, &triangles);
         let attached = vec![false; positions.len()];

@@ -424,7 +424,7 @@ pub(crate) fn linearise_corotated(rest: &Eight, half: usize, rate: f64, batch: &
 const BATCHES: usize = BLOCK / BATCH;
 
 /// The elasticity of a level.
-pub(crate) struct Elasticity<'a> {
+pub(crate) struct OctantElasticity<'a> {
     pub(crate) blocks: &'a Blocks,
     pub(crate) rest: &'a [Rest],
     /// The start of a damped step.
@@ -432,7 +432,7 @@ pub(crate) struct Elasticity<'a> {
     pub(crate) simd: Simd,
 }
 
-impl Elasticity<'_> {
+impl OctantElasticity<'_> {
     /// The energy in joules.
     pub(crate) fn energy(&self, x: &[[f64; 3]]) -> f64 {
         self.blocks.fold(x, &self.work(false))

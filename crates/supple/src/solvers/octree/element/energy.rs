@@ -8,18 +8,18 @@ use crate::body::Elements;
 use crate::energy::Energy;
 use crate::scene::Model;
 use crate::scene_state::SceneState;
-use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use crate::solvers::octree::forest::{Flesh, Forest, OctantLaw, Tissue};
 use supple_mesh::octree::Octree;
 
 /// The energy of a forest.
 pub(crate) struct OctreeEnergy {
     forest: Arc<Forest>,
-    room: Mutex<Scratch>,
+    scratch: Mutex<EnergyScratch>,
 }
 
 /// Reusable vectors.
 #[derive(Default)]
-struct Scratch {
+struct EnergyScratch {
     gradient: Vec<DVec3>,
     outbox: Vec<[f64; 3]>,
 }
@@ -27,7 +27,7 @@ struct Scratch {
 impl OctreeEnergy {
     /// Of a forest.
     pub(crate) fn new(forest: Arc<Forest>) -> Self {
-        Self { forest, room: Mutex::default() }
+        Self { forest, scratch: Mutex::default() }
     }
 }
 
@@ -45,8 +45,8 @@ impl Energy for OctreeEnergy {
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        let mut room = self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Scratch { gradient: own, outbox } = &mut *room;
+        let mut scratch = self.scratch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let EnergyScratch { gradient: own, outbox } = &mut *scratch;
         own.resize(x.len(), DVec3::ZERO);
         self.forest.gradient(x, own, outbox);
         gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += *own);
@@ -73,8 +73,8 @@ pub(crate) fn forest(scene_state: &SceneState) -> Forest {
     for body in &scene_state.bodies {
         let Elements::Octants(filled) = &body.elements else { continue };
         let law = match body.model {
-            Model::NeoHookean => Law::NeoHookean,
-            _ => Law::Corotated,
+            Model::NeoHookean => OctantLaw::NeoHookean,
+            _ => OctantLaw::Corotated,
         };
         let of = |e: usize| {
             let (material, part) = (body.materials.of(e), filled.fill[e]);

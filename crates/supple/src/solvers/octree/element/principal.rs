@@ -74,7 +74,7 @@ const fn place(i: usize, j: usize) -> usize {
 }
 
 /// The numbers of eight elements in their principal axes.
-struct Modes {
+struct PrincipalTerms {
     scaling: [[Lanes; 3]; 3],
     same: [Lanes; 3],
     mirrored: [Lanes; 3],
@@ -167,7 +167,7 @@ impl PrincipalBatch {
 
     /// Stores the numbers of eight elements, scaled for sums of differences: over `16/h`.
     #[inline(always)]
-    fn store(&mut self, half: usize, rest: &Eight, [u, v]: [&LaneMat3; 2], modes: &Modes) {
+    fn store(&mut self, half: usize, rest: &Eight, [u, v]: [&LaneMat3; 2], modes: &PrincipalTerms) {
         for lane in 0..8 {
             let (to, scale) = (8 * half + lane, rest.side.0[lane] / 16.0);
             self.spring[to] = modes.spring.0[lane] as f32;
@@ -192,7 +192,7 @@ impl PrincipalBatch {
 
 /// Stable neo-Hookean, projected to definite; damping as in co-rotational elements.
 #[inline(always)]
-fn neo_hookean(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
+fn neo_hookean(rest: &Eight, sigma: LaneVec3, rate: f64) -> PrincipalTerms {
     let lame = LaneLame { lambda: rest.lambda, mu: rest.mu };
     let mut own = NeoHookean.modes(sigma, &lame);
     let viscosity = rest.damping * rate;
@@ -211,12 +211,12 @@ fn neo_hookean(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
         mirrored[k] = (flip - twist) * 0.5;
     }
     let spring = rest.mu * rest.side * 0.5;
-    Modes { scaling, same, mirrored, spring, mean: spring * -0.25 }
+    PrincipalTerms { scaling, same, mirrored, spring, mean: spring * -0.25 }
 }
 
 /// Co-rotational elements (`elasticity`) in the same form.
 #[inline(always)]
-fn corotated(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
+fn corotated(rest: &Eight, sigma: LaneVec3, rate: f64) -> PrincipalTerms {
     let stiffer = rest.damping * rate + 1.0;
     let twist = twists(rest, sigma, rate);
     let (mut same, mut mirrored) = ([Lanes::default(); 3], [Lanes::default(); 3]);
@@ -226,14 +226,14 @@ fn corotated(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
     }
     let spring = rest.mu * stiffer * rest.side * 0.5;
     let scaling = [[rest.lambda * stiffer; 3]; 3];
-    Modes { scaling, same, mirrored, spring, mean: Lanes::default() }
+    PrincipalTerms { scaling, same, mirrored, spring, mean: Lanes::default() }
 }
 
 /// For each element those of its law.
 #[inline(always)]
-fn chosen(rest: &Eight, hookean: Modes, corotated: Modes) -> Modes {
+fn chosen(rest: &Eight, hookean: PrincipalTerms, corotated: PrincipalTerms) -> PrincipalTerms {
     let choose = |a: Lanes, b: Lanes| rest.choose(a, b);
-    let mut out = Modes {
+    let mut out = PrincipalTerms {
         spring: choose(hookean.spring, corotated.spring),
         mean: choose(hookean.mean, corotated.mean),
         ..hookean

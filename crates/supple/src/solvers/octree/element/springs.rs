@@ -10,14 +10,14 @@ use crate::solvers::octree::multigrid::transfer::Transfer;
 
 /// Springs of a level.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Springs {
+pub(crate) struct PointSprings {
     starts: Vec<u32>,
     entries: Vec<(u32, f32)>,
     /// `H`: xx, yy, zz, yz, xz, xy in N/m.
     stiffness: Vec<[f32; 6]>,
 }
 
-impl Springs {
+impl PointSprings {
     /// Removes all.
     pub(crate) fn clear(&mut self) {
         self.starts.clear();

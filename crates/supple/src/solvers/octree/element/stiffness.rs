@@ -28,7 +28,7 @@ use crate::solvers::octree::element::principal::PrincipalBatch;
 use crate::solvers::octree::element::wide::{
     Part, Real, Vector, WideMat3, load_matrix, matrix_product, transposed,
 };
-use crate::solvers::octree::forest::Law;
+use crate::solvers::octree::forest::OctantLaw;
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
 use supple_core::simd::Avx512;
 use supple_core::simd::{F32x16, F64x1, Kernel, LaneMat3, Simd, dispatch};
@@ -399,11 +399,11 @@ impl Default for Stiffness {
 
 impl Stiffness {
     /// No stiffness yet.
-    pub(crate) fn new(elements: usize, law: Law, simd: Simd) -> Self {
+    pub(crate) fn new(elements: usize, law: OctantLaw, simd: Simd) -> Self {
         let count = elements.div_ceil(BATCH);
         let batches = match law {
-            Law::Corotated => Batches::Corotated(vec![CorotatedBatch::default(); count]),
-            Law::NeoHookean => Batches::Principal(vec![PrincipalBatch::default(); count]),
+            OctantLaw::Corotated => Batches::Corotated(vec![CorotatedBatch::default(); count]),
+            OctantLaw::NeoHookean => Batches::Principal(vec![PrincipalBatch::default(); count]),
         };
         Self { batches, simd }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::solvers::octree::element::springs::matrix;
-use crate::solvers::octree::multigrid::level::Operator;
+use crate::solvers::octree::multigrid::level::OctreeOperator;
 use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, LinearError, Simd};
 
 /// Added to the diagonal, as a fraction of it: an unconstrained body has rigid motions without stiffness.
@@ -95,7 +95,7 @@ impl CoarsestSolver {
     }
 
     /// Factorises the operator's matrix; `false` if it is not positive definite.
-    pub(crate) fn update(&mut self, operator: &Operator) -> bool {
+    pub(crate) fn update(&mut self, operator: &OctreeOperator) -> bool {
         let (Some(factor), Some(matrix)) = (&mut self.factor, &mut self.matrix) else { return true };
         assemble(operator, &self.conforming, &mut self.couplings, matrix);
         factor.forget();
@@ -125,8 +125,13 @@ impl CoarsestSolver {
     }
 }
 
-fn assemble(operator: &Operator, conforming: &[[u32; 8]], couplings: &mut Couplings, to: &mut BlockMatrix) {
-    let is_free = |node: u32| !operator.held.get(node as usize).copied().unwrap_or(false);
+fn assemble(
+    operator: &OctreeOperator,
+    conforming: &[[u32; 8]],
+    couplings: &mut Couplings,
+    to: &mut BlockMatrix,
+) {
+    let is_free = |node: u32| !operator.fixed.get(node as usize).copied().unwrap_or(false);
     to.clear();
     couplings.clear();
     for (e, nodes) in conforming.iter().enumerate() {

@@ -9,12 +9,12 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::blocks::{Blocks, Output};
 use crate::solvers::octree::element::elasticity::Rest;
-use crate::solvers::octree::element::springs::Springs;
+use crate::solvers::octree::element::springs::PointSprings;
 use crate::solvers::octree::element::stiffness::Stiffness;
 use crate::solvers::octree::element::wide::Real;
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::largest_eigenvalue::largest_eigenvalue;
-use crate::solvers::octree::multigrid::smoother::{Smoother, Step};
+use crate::solvers::octree::multigrid::smoother::{Smoother, SmootherStep};
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{Direction, Level};
 
@@ -23,20 +23,20 @@ const CHUNK: usize = 1024;
 
 /// The stiffness of a level with masses and springs.
 #[derive(Debug, Default)]
-pub(crate) struct Operator {
+pub(crate) struct OctreeOperator {
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) rest: Arc<Vec<Rest>>,
     pub(crate) stiffness: Stiffness,
     /// Mass over the square of the step in N/m, for each node.
     pub(crate) inertia: Vec<f32>,
-    pub(crate) springs: Springs,
+    pub(crate) springs: PointSprings,
     /// Which nodes are fixed; empty if none is.
-    pub(crate) held: Vec<bool>,
+    pub(crate) fixed: Vec<bool>,
     /// The messages of blocks to each other in double precision; reusable workspace.
     pub(crate) outbox: Mutex<Vec<[f64; 3]>>,
 }
 
-impl Operator {
+impl OctreeOperator {
     /// `y = A x`, where fixed nodes neither move nor feel forces; then `finish` on each part of `y`.
     pub(crate) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>) {
         let Output { y, outbox } = output;
@@ -68,7 +68,7 @@ impl Operator {
     }
 
     fn clear_held<T: Real>(&self, y: &mut [[T; 3]]) {
-        for (y, _) in y.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+        for (y, _) in y.iter_mut().zip(&self.fixed).filter(|(_, fixed)| **fixed) {
             *y = [T::default(); 3];
         }
     }
@@ -79,10 +79,10 @@ impl Operator {
         self.stiffness.diagonal(&self.blocks, inverse, Output { y: diagonal, outbox });
         self.springs.add_row_sums(diagonal);
         inverse.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(node, inverse)| {
-            let held = self.held.get(node).copied().unwrap_or(false);
+            let fixed = self.fixed.get(node).copied().unwrap_or(false);
             *inverse = diagonal[node].map(|entry| {
                 let whole = entry + self.inertia[node];
-                if held || whole <= 0.0 { 0.0 } else { 1.0 / whole }
+                if fixed || whole <= 0.0 { 0.0 } else { 1.0 / whole }
             });
         });
     }
@@ -106,13 +106,13 @@ impl Operator {
             + self.stiffness.bytes()
             + 4 * self.inertia.len()
             + self.springs.bytes()
-            + self.held.len()
+            + self.fixed.len()
     }
 }
 
 /// How a level is smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Damping {
+pub(crate) enum JacobiDamping {
     /// This factor.
     Given(f32),
     /// This multiple of the inverse of the estimated largest eigenvalue of `D⁻¹ A`.
@@ -122,7 +122,7 @@ pub(crate) enum Damping {
 /// A level with its fields.
 #[derive(Debug, Default)]
 pub(crate) struct OctreeLevel {
-    pub(crate) operator: Arc<Operator>,
+    pub(crate) operator: Arc<OctreeOperator>,
     pub(crate) x: Vec<[f32; 3]>,
     pub(crate) b: Vec<[f32; 3]>,
     r: Vec<[f32; 3]>,
@@ -134,7 +134,7 @@ pub(crate) struct OctreeLevel {
     /// The factor of Jacobi's method.
     damping: f32,
     /// The steps of a smoothing.
-    steps: Vec<Step>,
+    steps: Vec<SmootherStep>,
     /// The estimated largest eigenvalue of `D⁻¹ A`.
     pub(crate) eigenvalue: f32,
     /// To the next coarser level.
@@ -144,7 +144,7 @@ pub(crate) struct OctreeLevel {
 
 impl OctreeLevel {
     /// A level at rest.
-    pub(crate) fn new(operator: Operator, transfer: Option<Transfer>) -> Self {
+    pub(crate) fn new(operator: OctreeOperator, transfer: Option<Transfer>) -> Self {
         let zero = vec![[0.0; 3]; operator.blocks.nodes()];
         Self {
             operator: Arc::new(operator),
@@ -158,7 +158,7 @@ impl OctreeLevel {
     }
 
     /// The operator, mutable between solves.
-    pub(crate) fn operator_mut(&mut self) -> &mut Operator {
+    pub(crate) fn operator_mut(&mut self) -> &mut OctreeOperator {
         Arc::get_mut(&mut self.operator).expect("the operator has no other owner between solves")
     }
 
@@ -170,10 +170,10 @@ impl OctreeLevel {
     }
 
     /// Chooses the damping; `estimate`: whether the largest eigenvalue is estimated again.
-    pub(crate) fn update_smoother(&mut self, smoother: Smoother, damping: Damping, estimate: bool) {
+    pub(crate) fn update_smoother(&mut self, smoother: Smoother, damping: JacobiDamping, estimate: bool) {
         match damping {
-            Damping::Given(damping) => self.damping = damping,
-            Damping::Estimated(part) => {
+            JacobiDamping::Given(damping) => self.damping = damping,
+            JacobiDamping::Estimated(part) => {
                 if estimate || self.eigenvalue == 0.0 {
                     let Self { operator, inverse, x, b, r, outbox, .. } = self;
                     let apply = |x: &[[f32; 3]], y: &mut [[f32; 3]]| {
@@ -221,7 +221,7 @@ impl OctreeLevel {
         (0..self.steps.len()).for_each(|k| self.step(self.steps[k]));
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: SmootherStep) {
         self.residual();
         match self.steps.len() {
             1 => self.step_without_memory(step.relaxation),
@@ -241,7 +241,7 @@ impl OctreeLevel {
         });
     }
 
-    fn step_with_memory(&mut self, Step { momentum, relaxation }: Step) {
+    fn step_with_memory(&mut self, SmootherStep { momentum, relaxation }: SmootherStep) {
         let Self { x, r, d, inverse, .. } = self;
         let changed = x.par_chunks_mut(CHUNK).zip(d.par_chunks_mut(CHUNK));
         let parts = changed.zip(r.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));
@@ -286,8 +286,8 @@ impl Level for OctreeLevel {
 
     fn prolong_add(&mut self, coarser: &mut Self) {
         let Self { transfer, operator, x, .. } = self;
-        let held = &operator.held;
-        let takes = |node: usize| held.is_empty() || !held[node];
+        let fixed = &operator.fixed;
+        let takes = |node: usize| fixed.is_empty() || !fixed[node];
         if let Some(transfer) = transfer {
             transfer.prolong_add(&coarser.x, x, takes);
         }

@@ -22,12 +22,12 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
-use crate::solvers::octree::element::elasticity::{Elasticity, Rest, stiffness_from_gradients};
-use crate::solvers::octree::element::springs::Springs;
+use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, stiffness_from_gradients};
+use crate::solvers::octree::element::springs::PointSprings;
 use crate::solvers::octree::element::stiffness::{Batches, ElementBatch, Stiffness};
-use crate::solvers::octree::forest::{Forest, Law, rest_of};
+use crate::solvers::octree::forest::{Forest, OctantLaw, rest_of};
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
-use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, Operator};
+use crate::solvers::octree::multigrid::level::{JacobiDamping, OctreeLevel, OctreeOperator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, cycle};
@@ -54,7 +54,7 @@ const CHUNK: usize = 4096;
 
 /// How the hierarchy is built and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CycleOptions {
+pub struct OctreeCycleOptions {
     /// Levels, at most.
     pub levels: u32,
     /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
@@ -65,7 +65,7 @@ pub struct CycleOptions {
     pub smoother: Smoother,
 }
 
-impl Default for CycleOptions {
+impl Default for OctreeCycleOptions {
     fn default() -> Self {
         Self { levels: 32, damping: None, coarsest_sweeps: None, smoother: Smoother::Jacobi }
     }
@@ -82,8 +82,8 @@ pub struct Multigrid {
     levels: Vec<OctreeLevel>,
     /// For each level but the finest, the first element of the finer level in each of its elements, and the end.
     first_child: Vec<Vec<u32>>,
-    held_springs: Springs,
-    damping: Damping,
+    held_springs: PointSprings,
+    damping: JacobiDamping,
     smoother: Smoother,
     times: CycleTimes,
     simd: Simd,
@@ -91,17 +91,21 @@ pub struct Multigrid {
 
 impl Multigrid {
     /// The hierarchy over a forest of these trees.
-    pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, LinearError> {
+    pub fn new(
+        forest: &Forest,
+        trees: &[&Octree],
+        options: &OctreeCycleOptions,
+    ) -> Result<Self, LinearError> {
         let (simd, law) = (forest.simd, forest.law);
         let mut trees: Vec<Cow<'_, Octree>> = trees.iter().map(|tree| Cow::Borrowed(*tree)).collect();
         let mut finest = Some(forest);
         let mut multigrid = Self {
             levels: Vec::new(),
             first_child: Vec::new(),
-            held_springs: Springs::default(),
+            held_springs: PointSprings::default(),
             damping: options
                 .damping
-                .map_or(Damping::Estimated(DAMPING), |damping| Damping::Given(damping as f32)),
+                .map_or(JacobiDamping::Estimated(DAMPING), |damping| JacobiDamping::Given(damping as f32)),
             smoother: options.smoother,
             times: CycleTimes::default(),
             simd,
@@ -178,15 +182,15 @@ impl Multigrid {
     /// the step of damping in 1/s.
     pub fn linearise(&mut self, x: &[DVec3], rate: f64) {
         let simd = self.simd;
-        let Operator { blocks, rest, stiffness, .. } = self.levels[0].operator_mut();
-        let elasticity = Elasticity { blocks, rest, start: None, simd };
+        let OctreeOperator { blocks, rest, stiffness, .. } = self.levels[0].operator_mut();
+        let elasticity = OctantElasticity { blocks, rest, start: None, simd };
         elasticity.deformation_gradients(bytemuck::cast_slice(x), stiffness);
         for (k, first_child) in self.first_child.iter().enumerate() {
             let (fine, coarse) = two(&mut self.levels, k);
             coarsen_gradients(&fine.operator.stiffness, first_child, &mut coarse.operator_mut().stiffness);
         }
         for level in &mut self.levels {
-            let Operator { rest, stiffness, .. } = level.operator_mut();
+            let OctreeOperator { rest, stiffness, .. } = level.operator_mut();
             stiffness_from_gradients(rest, rate, stiffness);
         }
     }
@@ -210,11 +214,11 @@ impl Multigrid {
     }
 
     /// Fixes nodes of the finest level.
-    pub fn set_held(&mut self, held: &[bool]) {
-        let own = &mut self.levels[0].operator_mut().held;
+    pub fn set_fixed(&mut self, fixed: &[bool]) {
+        let own = &mut self.levels[0].operator_mut().fixed;
         own.clear();
-        if held.contains(&true) {
-            own.extend_from_slice(held);
+        if fixed.contains(&true) {
+            own.extend_from_slice(fixed);
         }
     }
 
@@ -225,8 +229,8 @@ impl Multigrid {
 
     /// Adds a spring at a material point, given by nodes and weights, with a stiffness in N/m.
     pub fn add_spring(&mut self, point: &[(u32, f64)], stiffness: DMat3) {
-        let Operator { springs, held, .. } = self.levels[0].operator_mut();
-        let free = point.iter().filter(|(node, _)| held.is_empty() || !held[*node as usize]);
+        let OctreeOperator { springs, fixed, .. } = self.levels[0].operator_mut();
+        let free = point.iter().filter(|(node, _)| fixed.is_empty() || !fixed[*node as usize]);
         springs.push(free.map(|&(node, weight)| (node, weight as f32)), stiffness);
     }
 
@@ -261,7 +265,7 @@ impl Multigrid {
         self.held_springs.clear();
         let operator = self.levels[0].operator.clone();
         let diagonal = self.levels[0].update_diagonal();
-        for (node, _) in operator.held.iter().enumerate().filter(|(_, held)| **held) {
+        for (node, _) in operator.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
             let [x, y, z] = diagonal[node].map(f64::from);
             self.held_springs.push([(node as u32, 1.0)], DMat3::from_diagonal(DVec3::new(x, y, z)));
         }
@@ -311,7 +315,7 @@ impl SolverState for Multigrid {
 /// The operator of the finest level, as the outer iteration applies it.
 #[derive(Debug)]
 pub struct FineOperator {
-    operator: Arc<Operator>,
+    operator: Arc<OctreeOperator>,
 }
 
 impl FineOperator {
@@ -345,12 +349,12 @@ fn two(levels: &mut [OctreeLevel], k: usize) -> (&mut OctreeLevel, &mut OctreeLe
     (&mut fine[k], &mut coarse[0])
 }
 
-fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> Operator {
+fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: OctantLaw, simd: Simd) -> OctreeOperator {
     let stiffness = Stiffness::new(blocks.elements(), law, simd);
     let inertia = vec![0.0; blocks.nodes()];
-    let mut springs = Springs::default();
+    let mut springs = PointSprings::default();
     springs.clear();
-    Operator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
+    OctreeOperator { blocks, rest, stiffness, inertia, springs, fixed: Vec::new(), outbox: Mutex::default() }
 }
 
 /// The factorisation of a level if it costs little relative to cycles on the finest level, which has this many elements. Thin parts

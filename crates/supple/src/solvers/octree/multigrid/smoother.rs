@@ -29,7 +29,7 @@ const LOWER: f64 = 0.12;
 
 /// The numbers of one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct SmootherStep {
     /// `m`.
     pub(crate) momentum: f32,
     /// `ω`.
@@ -38,23 +38,23 @@ pub(crate) struct Step {
 
 impl Smoother {
     /// Its steps where Jacobi's method would be damped by this factor.
-    pub(crate) fn steps(self, damping: f32, steps: &mut Vec<Step>) {
+    pub(crate) fn steps(self, damping: f32, steps: &mut Vec<SmootherStep>) {
         steps.clear();
         match self {
-            Self::Jacobi => steps.push(Step { momentum: 0.0, relaxation: damping }),
+            Self::Jacobi => steps.push(SmootherStep { momentum: 0.0, relaxation: damping }),
             Self::Chebyshev => chebyshev(UPPER / f64::from(damping), steps),
         }
     }
 }
 
 /// The steps for a spectrum that ends at `end`.
-fn chebyshev(end: f64, steps: &mut Vec<Step>) {
+fn chebyshev(end: f64, steps: &mut Vec<SmootherStep>) {
     let (middle, half) = (0.5 * end * (1.0 + LOWER), 0.5 * end * (1.0 - LOWER));
     let mut rho = half / middle;
-    steps.push(Step { momentum: 0.0, relaxation: (1.0 / middle) as f32 });
+    steps.push(SmootherStep { momentum: 0.0, relaxation: (1.0 / middle) as f32 });
     for _ in 1..STEPS {
         let next = 1.0 / (2.0 * middle / half - rho);
-        steps.push(Step { momentum: (next * rho) as f32, relaxation: (2.0 * next / half) as f32 });
+        steps.push(SmootherStep { momentum: (next * rho) as f32, relaxation: (2.0 * next / half) as f32 });
         rho = next;
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     /// The remaining fraction of an error with this eigenvalue.
-    fn left(steps: &[Step], eigenvalue: f64) -> f64 {
+    fn left(steps: &[SmootherStep], eigenvalue: f64) -> f64 {
         let (mut error, mut d) = (1.0, 0.0);
         for step in steps {
             d = f64::from(step.momentum) * d - f64::from(step.relaxation) * eigenvalue * error;

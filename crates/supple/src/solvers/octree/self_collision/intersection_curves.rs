@@ -40,7 +40,7 @@ pub(crate) struct Fans {
 
 /// An edge that passes through a triangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Piercing {
+pub(crate) struct CurvePiercing {
     /// Its ends, the smaller first.
     edge: [u32; 2],
     triangle: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Curves {
     /// Pairs of triangles that cross, sorted.
     pub(crate) crossings: Vec<[u32; 2]>,
     /// Sorted.
-    piercings: Vec<Piercing>,
+    piercings: Vec<CurvePiercing>,
     /// The curve of each piercing, by its first piercing.
     curve: Vec<u32>,
 }
@@ -114,7 +114,7 @@ impl Curves {
             // Two triangles at an edge meet nowhere else unless they are flat on each other.
             shared(first, second) < 2 && surfaces.may_touch(a, b) && triangles_overlap(at, first, second)
         });
-        let mut piercings: Vec<Piercing> = Vec::with_capacity(2 * crossings.len());
+        let mut piercings: Vec<CurvePiercing> = Vec::with_capacity(2 * crossings.len());
         for &[a, b] in &crossings {
             piercings.extend(piercings_of([a, b], surfaces, at));
         }
@@ -155,14 +155,14 @@ impl Curves {
 }
 
 /// Every edge of two triangles that passes through the other one.
-fn piercings_of([a, b]: [u32; 2], surfaces: &Surfaces, at: &[DVec3]) -> impl Iterator<Item = Piercing> {
+fn piercings_of([a, b]: [u32; 2], surfaces: &Surfaces, at: &[DVec3]) -> impl Iterator<Item = CurvePiercing> {
     [(a, b), (b, a)].into_iter().flat_map(move |(own, other)| {
         let [corners, through] = [own, other].map(|t| surfaces.triangles[t as usize]);
         (0..3).filter_map(move |i| {
             let [p, q] = [corners[i], corners[(i + 1) % 3]];
             let edge = [p.min(q), p.max(q)];
             let behind = end_behind(edge, through, at)?;
-            Some(Piercing { edge, triangle: other, behind })
+            Some(CurvePiercing { edge, triangle: other, behind })
         })
     })
 }

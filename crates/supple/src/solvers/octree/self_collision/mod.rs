@@ -69,7 +69,7 @@ pub(crate) struct SelfCollision {
     thickness: f64,
     law: Friction,
     /// Sorted by their vertices, at most one per vertex.
-    springs: Vec<Spring>,
+    springs: Vec<CollisionSpring>,
     /// Cached data of the surface at some positions.
     seen: Seen,
 }
@@ -86,7 +86,7 @@ struct Seen {
 
 /// A spring on `u = Σ w x`.
 #[derive(Debug, Clone, PartialEq)]
-struct Spring {
+struct CollisionSpring {
     vertex: u32,
     /// `p₂` minus `p₁`.
     weights: Vec<(u32, f64)>,
@@ -129,7 +129,7 @@ impl SelfCollision {
     /// Starts a step of `dt` seconds from `x`.
     pub(crate) fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.law = Friction::over(FrictionModel::Smooth, dt, self.thickness);
-        self.look(x);
+        self.update_intersections(x);
         let all: Vec<u32> = (0..self.surfaces.start.len() as u32).collect();
         self.springs = self.springs_of(&all, x);
         for spring in &mut self.springs {
@@ -142,12 +142,14 @@ impl SelfCollision {
 
     /// Detects intersections at `x`, where a step would end; returns whether there are any.
     pub(crate) fn look_again(&mut self, x: &[DVec3]) -> bool {
-        self.look(x);
+        self.update_intersections(x);
         let inside: Vec<u32> =
             (0..self.surfaces.start.len() as u32).filter(|&v| self.seen.regions.holds(v)).collect();
         for spring in self.springs_of(&inside, x) {
             match self.springs.binary_search_by_key(&spring.vertex, |known| known.vertex) {
-                Ok(known) => self.springs[known] = Spring { grip: self.springs[known].grip, ..spring },
+                Ok(known) => {
+                    self.springs[known] = CollisionSpring { grip: self.springs[known].grip, ..spring }
+                }
                 Err(place) => self.springs.insert(place, spring),
             }
         }
@@ -169,7 +171,7 @@ impl SelfCollision {
     }
 
     /// Finds curves and regions at `x`, unless they are cached.
-    fn look(&mut self, x: &[DVec3]) {
+    fn update_intersections(&mut self, x: &[DVec3]) {
         let Self { surfaces, fans, points, seen, .. } = self;
         let mut at = vec![DVec3::ZERO; points.len()];
         points.positions(x, &mut at);
@@ -192,9 +194,10 @@ impl SelfCollision {
     }
 
     /// The springs of some vertices, in their order.
-    fn springs_of(&self, vertices: &[u32], x: &[DVec3]) -> Vec<Spring> {
+    fn springs_of(&self, vertices: &[u32], x: &[DVec3]) -> Vec<CollisionSpring> {
         let spring = |&v: &u32| self.spring(v, self.target(v)?, x);
-        let found: Vec<Option<Spring>> = vertices.par_iter().with_min_len(CHUNK).map(spring).collect();
+        let found: Vec<Option<CollisionSpring>> =
+            vertices.par_iter().with_min_len(CHUNK).map(spring).collect();
         found.into_iter().flatten().collect()
     }
 
@@ -211,7 +214,7 @@ impl SelfCollision {
         if !self.seen.regions.holds(vertex) {
             return self.hit(vertex, normal, self.thickness, false).map(|(target, _)| target);
         }
-        let both = [-normal, normal].map(|way| self.hit(vertex, way, f64::INFINITY, true));
+        let both = [-normal, normal].map(|direction| self.hit(vertex, direction, f64::INFINITY, true));
         let nearest = both.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
         nearest.map(|(target, _)| target).or_else(|| self.nearest_across(vertex))
     }
@@ -229,9 +232,9 @@ impl SelfCollision {
             }
             triangle::intersect_ray(&corners, &ray)
         };
-        let (triangle, way) = self.seen.hierarchy.cast_ray(&ray, limit, |t| Some(meet(t)?.0))?;
+        let (triangle, direction) = self.seen.hierarchy.cast_ray(&ray, limit, |t| Some(meet(t)?.0))?;
         let (_, barycentric) = meet(triangle)?;
-        Some((Target { triangle, barycentric, is_inside }, way))
+        Some((Target { triangle, barycentric, is_inside }, direction))
     }
 
     /// The nearest point of the part that a vertex has crossed.
@@ -262,7 +265,7 @@ impl SelfCollision {
     }
 
     /// A spring from a vertex to its target; none if both are as near at rest.
-    fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<Spring> {
+    fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<CollisionSpring> {
         let Target { triangle, barycentric, is_inside } = target;
         let corners = self.surfaces.triangles[triangle as usize];
         let material = triangle::combine(&corners.map(|v| self.surfaces.start[v as usize]), barycentric);
@@ -280,10 +283,11 @@ impl SelfCollision {
         }
         let [a, b, c] = self.corners(triangle);
         let facing = (b - a).cross(c - a).normalize_or_zero();
-        let way = if is_inside { anchor } else { -anchor };
+        let direction = if is_inside { anchor } else { -anchor };
         // The embedded point differs a little from that on the triangle, and may be on its other side.
-        let is_clear = way.length() > FLAT * self.thickness && (is_inside || way.dot(facing) > 0.0);
-        let normal = if is_clear { way.normalize() } else { facing };
+        let is_clear =
+            direction.length() > FLAT * self.thickness && (is_inside || direction.dot(facing) > 0.0);
+        let normal = if is_clear { direction.normalize() } else { facing };
         for &(node, w) in self.points.weights(vertex as usize) {
             match weights.iter_mut().find(|(known, _)| *known == node) {
                 Some((_, sum)) => *sum -= w,
@@ -291,7 +295,7 @@ impl SelfCollision {
             }
         }
         let stiffness = self.stiffness[vertex as usize];
-        Some(Spring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
+        Some(CollisionSpring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
     }
 
     /// A point of the undeformed mesh by the octant around it.
@@ -308,7 +312,7 @@ fn stiffnesses(body: &Body, filled: &Filled, given: Option<f64>) -> impl Iterato
     body.point_areas.iter().map(move |area| each * area).collect::<Vec<_>>().into_iter()
 }
 
-impl Spring {
+impl CollisionSpring {
     fn offset(&self, x: &[DVec3]) -> DVec3 {
         self.weights.iter().map(|&(node, w)| w * x[node as usize]).sum()
     }

@@ -10,7 +10,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::spans::Spans;
 use crate::solvers::staggered::lattice::{Lattice, MARGIN};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// How an equation is smoothed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,7 +36,7 @@ pub(crate) struct Classes {
 
 impl Classes {
     /// By the rows of the operator; all eliminated for the form of section 3 without pressures.
-    pub(crate) fn new(operator: &Operator<'_>, augmented: bool) -> Self {
+    pub(crate) fn new(operator: &LatticeOperator<'_>, augmented: bool) -> Self {
         let lattice = operator.lattice;
         let (len, plane) = (lattice.len(), lattice.plane());
         let mut of = vec![Class::None; 4 * len];
@@ -79,7 +79,7 @@ fn in_core(lattice: &Lattice, cell: usize) -> bool {
     (0..3).all(|a| at[a] >= 0 && at[a] < size[a] as i32)
 }
 
-fn class_of(operator: &Operator<'_>, field: usize, cell: usize) -> Class {
+fn class_of(operator: &LatticeOperator<'_>, field: usize, cell: usize) -> Class {
     if !operator.is_uniform(field, cell) {
         return Class::Eliminated;
     }

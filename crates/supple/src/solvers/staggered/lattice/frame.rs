@@ -26,13 +26,13 @@ const CHUNK: usize = 4096;
 
 /// The reference frame of a body's displacements.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Frame {
+pub(crate) struct BodyFrame {
     /// `R0`.
     pub(crate) rotation: DMat3,
     middle: DVec3,
 }
 
-impl Frame {
+impl BodyFrame {
     /// The frame of a body at rest.
     pub(crate) fn new(rest: &[DVec3]) -> Self {
         let (low, high) = rest.iter().fold((rest[0], rest[0]), |(low, high), p| (low.min(*p), high.max(*p)));
@@ -174,7 +174,7 @@ mod tests {
     use crate::solvers::staggered::tests::ball;
 
     /// Displacements that a deformation gives in a frame, on all faces with values.
-    fn seen_from(frame: &Frame, lattice: &Lattice, deformed: impl Fn(DVec3) -> DVec3) -> Vec<f64> {
+    fn seen_from(frame: &BodyFrame, lattice: &Lattice, deformed: impl Fn(DVec3) -> DVec3) -> Vec<f64> {
         let len = lattice.len();
         let mut fields = vec![0.0; 3 * len];
         for field in 0..3 {
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_linear_deformation_is_the_same_in_a_frame_that_has_turned() {
         let lattice = ball(12);
-        let old = Frame::new(&[DVec3::ZERO, DVec3::splat(12.0)]);
+        let old = BodyFrame::new(&[DVec3::ZERO, DVec3::splat(12.0)]);
         let new = old.turned(DMat3::from_axis_angle(DVec3::new(0.6, 0.0, 0.8), 0.7)).unwrap();
         let f = DMat3::from_axis_angle(DVec3::Y, 0.5) * DMat3::from_diagonal(DVec3::new(1.2, 0.9, 1.0));
         let deformed = |rest: DVec3| f * rest + DVec3::new(3.0, -1.0, 0.5);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn small_turns_leave_a_frame_where_it_is() {
-        let frame = Frame::new(&[DVec3::ZERO, DVec3::ONE]);
+        let frame = BodyFrame::new(&[DVec3::ZERO, DVec3::ONE]);
         assert_eq!(frame.turned(DMat3::from_rotation_x(0.9 * FARTHEST)), None);
         assert!(frame.turned(DMat3::from_rotation_x(1.1 * FARTHEST)).is_some());
     }

@@ -175,7 +175,7 @@ impl Lattice {
     }
 
     /// Makes a cell Dirichlet.
-    pub fn hold(&mut self, cell: usize) {
+    pub fn make_dirichlet(&mut self, cell: usize) {
         self.cells[cell] = Cell::Dirichlet;
     }
 

@@ -4,46 +4,45 @@
 use std::collections::BTreeMap;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, Variable};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// An entry of a displacement whose value is prescribed, with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldEntry {
+pub struct PrescribedEntry {
     /// The displacement.
     pub field: usize,
     /// The entry of its field.
     pub entry: usize,
     /// The index of the pin that fixes its cell.
-    pub holder: u32,
+    pub pin: u32,
 }
 
 /// All prescribed entries, and the coefficients of those that equations use.
 #[derive(Debug, Clone, Default)]
 pub struct Prescribed {
     /// The entries.
-    pub held: Vec<HeldEntry>,
+    pub entries: Vec<PrescribedEntry>,
     /// Row, prescribed entry, coefficient; both as entries of the four fields.
     couplings: Vec<(u32, u32, f64)>,
 }
 
 impl Prescribed {
-    /// The faces of fixed cells; `holder` is the pin of a cell. A face between two belongs to the smaller index.
-    pub fn new(operator: &Operator<'_>, holder: impl Fn(usize) -> u32) -> Self {
+    /// The faces of fixed cells; `pin` is the pin of a cell. A face between two belongs to the smaller index.
+    pub fn new(operator: &LatticeOperator<'_>, pin: impl Fn(usize) -> u32) -> Self {
         let lattice = operator.lattice;
-        let mut holders: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        let mut pins: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         let held = |cell: &usize| lattice.cells()[*cell] == Cell::Dirichlet && touches_core(lattice, *cell);
         for cell in (0..lattice.len()).filter(held) {
-            let of_cell = holder(cell);
+            let of_cell = pin(cell);
             for (field, stride) in lattice.strides().into_iter().enumerate() {
                 for entry in [cell, cell + stride] {
-                    let known = holders.entry((field, entry)).or_insert(of_cell);
+                    let known = pins.entry((field, entry)).or_insert(of_cell);
                     *known = of_cell.min(*known);
                 }
             }
         }
-        let held =
-            holders.iter().map(|(&(field, entry), &holder)| HeldEntry { field, entry, holder }).collect();
-        Self { held, couplings: couplings(operator, &holders) }
+        let held = pins.iter().map(|(&(field, entry), &pin)| PrescribedEntry { field, entry, pin }).collect();
+        Self { entries: held, couplings: couplings(operator, &pins) }
     }
 
     /// Subtracts the prescribed values of `fields` times their coefficients from a right-hand side.
@@ -61,7 +60,7 @@ fn touches_core(lattice: &Lattice, cell: usize) -> bool {
 }
 
 /// Every row that uses a prescribed entry is next to it.
-fn couplings(operator: &Operator<'_>, held: &BTreeMap<(usize, usize), u32>) -> Vec<(u32, u32, f64)> {
+fn couplings(operator: &LatticeOperator<'_>, held: &BTreeMap<(usize, usize), u32>) -> Vec<(u32, u32, f64)> {
     let lattice = operator.lattice;
     let mut rows: Vec<(usize, usize)> = Vec::new();
     for &(_, entry) in held.keys() {
@@ -102,11 +101,12 @@ mod tests {
     #[test]
     fn prescribed_values_leave_the_equations_for_the_right_hand_side() {
         let lattice = random_lattice(6, 8);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.1) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.1) };
         let prescribed = Prescribed::new(&operator, |_| 0);
         let free = random_fields(&lattice, 3);
         let mut all = free.clone();
-        for (n, held) in prescribed.held.iter().enumerate() {
+        for (n, held) in prescribed.entries.iter().enumerate() {
             let at = held.field * lattice.len() + held.entry;
             assert_eq!(std::mem::replace(&mut all[at], 1.0 + n as f64), 0.0);
         }

@@ -12,14 +12,14 @@ pub(crate) const ROUNDING: f64 = 1e-6;
 
 /// Placement of a lattice in the rest state.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Placement {
+pub struct LatticePlacement {
     /// The lower corner of the first cell inside the margin, in metres.
     pub origin: DVec3,
     /// The side of a cell in metres.
     pub cell: f64,
 }
 
-impl Placement {
+impl LatticePlacement {
     /// The centre of a cell in metres.
     pub fn centre(&self, at: [i32; 3]) -> DVec3 {
         self.origin + self.cell * (DVec3::from(at.map(f64::from)) + 0.5)
@@ -47,8 +47,8 @@ pub fn voxelise(
     triangles: &[[u32; 3]],
     cell: f64,
     padding: usize,
-    held: impl Fn(DVec3) -> bool + Sync,
-) -> Option<(Lattice, Placement)> {
+    fixed: impl Fn(DVec3) -> bool + Sync,
+) -> Option<(Lattice, LatticePlacement)> {
     let bounds = Aabb::of_points(positions);
     let extent = bounds.high - bounds.low;
     if bounds.is_empty() || !extent.is_finite() || cell.is_nan() || cell <= 0.0 {
@@ -63,7 +63,7 @@ pub fn voxelise(
         return None;
     }
     let origin = bounds.center() - 0.5 * cell * DVec3::from(size.map(|n| n as f64));
-    let placement = Placement { origin, cell };
+    let placement = LatticePlacement { origin, cell };
     let mut inside = Inside::new(size);
     let tree = TriangleTree::new(positions, triangles.to_vec());
     inside.mark_surface(positions, triangles, &placement);
@@ -71,7 +71,7 @@ pub fn voxelise(
     (0..padding).for_each(|_| inside.grow());
     let kind = |at: [i32; 3]| match inside.at(at) {
         false => Cell::Exterior,
-        true if held(placement.centre(at)) => Cell::Dirichlet,
+        true if fixed(placement.centre(at)) => Cell::Dirichlet,
         true => Cell::Interior,
     };
     Some((Lattice::new(size, kind), placement))
@@ -94,7 +94,7 @@ impl Inside {
     }
 
     /// Marks the cells that a triangle intersects.
-    fn mark_surface(&mut self, positions: &[DVec3], triangles: &[[u32; 3]], placement: &Placement) {
+    fn mark_surface(&mut self, positions: &[DVec3], triangles: &[[u32; 3]], placement: &LatticePlacement) {
         let [nx, ny, _] = self.size;
         for triangle in triangles {
             let corners = triangle.map(|v| placement.in_cells(positions[v as usize]));
@@ -118,7 +118,7 @@ impl Inside {
     }
 
     /// Marks the inside between cells of the surface: a run without surface is inside as a whole or not at all.
-    fn fill(&mut self, winding: &WindingNumber, placement: &Placement) {
+    fn fill(&mut self, winding: &WindingNumber, placement: &LatticePlacement) {
         let [nx, ny, _] = self.size;
         self.cells.par_chunks_mut(nx).enumerate().for_each(|(row, cells)| {
             let (y, z) = ((row % ny) as i32, (row / ny) as i32);
@@ -212,9 +212,9 @@ mod tests {
                 assert_ne!(lattice.cells()[lattice.index(near)], Cell::Exterior);
             }
         }
-        let held = |c: usize| placement.centre(lattice.coordinates(c)).x > 0.5;
+        let fixed = |c: usize| placement.centre(lattice.coordinates(c)).x > 0.5;
         let kinds = lattice.cells().iter().enumerate().filter(|(_, k)| **k != Cell::Exterior);
-        assert!(kinds.into_iter().all(|(c, k)| (*k == Cell::Dirichlet) == held(c)));
+        assert!(kinds.into_iter().all(|(c, k)| (*k == Cell::Dirichlet) == fixed(c)));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
-use crate::solvers::staggered::operator::rows::{Operator, Row};
+use crate::solvers::staggered::operator::rows::{LatticeOperator, Row};
 use crate::solvers::staggered::operator::stencils::{ROWS, RowList, Stencils, apply_each, groups};
 
 /// Rows of one colour that are smoothed by distribution, each with the kind of its column of the distribution matrix.
@@ -27,7 +27,11 @@ pub(crate) struct Band {
 
 impl Band {
     /// The equations near the boundary, smoothed by their classes.
-    pub(crate) fn boundary(operator: &Operator<'_>, classes: &Classes, stencils: &mut Stencils) -> Self {
+    pub(crate) fn boundary(
+        operator: &LatticeOperator<'_>,
+        classes: &Classes,
+        stencils: &mut Stencils,
+    ) -> Self {
         let near = |class| matches!(class, Class::Restricted | Class::Eliminated);
         let whole = Classes::new(operator, true);
         Self::new(operator, classes, stencils, |field| whole.cells(field, near).collect())
@@ -35,7 +39,7 @@ impl Band {
 
     /// Any set of equations, given by the cells of each field.
     pub(crate) fn new(
-        operator: &Operator<'_>,
+        operator: &LatticeOperator<'_>,
         classes: &Classes,
         stencils: &mut Stencils,
         cells: impl Fn(usize) -> Vec<usize>,
@@ -153,12 +157,12 @@ impl Pass<'_> {
     }
 }
 
-fn parity(operator: &Operator<'_>, cell: usize) -> usize {
+fn parity(operator: &LatticeOperator<'_>, cell: usize) -> usize {
     operator.lattice.coordinates(cell).iter().sum::<i32>().rem_euclid(2) as usize
 }
 
 /// The row of an eliminated pressure: `p = scale (b - row)`.
-fn pressure_kind(operator: &Operator<'_>, cell: usize, stencils: &mut Stencils) -> u32 {
+fn pressure_kind(operator: &LatticeOperator<'_>, cell: usize, stencils: &mut Stencils) -> u32 {
     let own = operator.offset(PRESSURE, 0);
     let mut row = operator.row(PRESSURE, cell);
     let scale = 1.0 / row.at(own);
@@ -168,7 +172,7 @@ fn pressure_kind(operator: &Operator<'_>, cell: usize, stencils: &mut Stencils) 
 
 /// The row of `L_phi - G D^-1 G^T` with the eliminated pressures, its right-hand side `- G D^-1 b_p`, and its diagonal.
 fn eliminated_kind(
-    operator: &Operator<'_>,
+    operator: &LatticeOperator<'_>,
     classes: &Classes,
     (field, cell): (usize, usize),
     stencils: &mut Stencils,
@@ -196,7 +200,7 @@ fn eliminated_kind(
 
 /// The row of an equation and the column of its unknown in the distribution matrix, restricted to unknowns.
 fn restricted_kinds(
-    operator: &Operator<'_>,
+    operator: &LatticeOperator<'_>,
     field: usize,
     cell: usize,
     stencils: &mut Stencils,
@@ -210,7 +214,7 @@ fn restricted_kinds(
 
 /// The column of an unknown in the distribution matrix (equation 6), restricted to unknowns: the Laplacian becomes that
 /// of the cells alone.
-pub(crate) fn column(operator: &Operator<'_>, field: usize, cell: usize) -> Row {
+pub(crate) fn column(operator: &LatticeOperator<'_>, field: usize, cell: usize) -> Row {
     let lattice = operator.lattice;
     let h = operator.coefficients.spacing;
     let strides = lattice.strides();

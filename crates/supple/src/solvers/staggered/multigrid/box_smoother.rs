@@ -6,14 +6,14 @@ use std::collections::HashMap;
 
 use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// A pivot below this fraction of the largest is zero.
 const LOST: f64 = 1e-10;
 
 /// Boxes of equal equations.
 #[derive(Debug)]
-struct Kind {
+struct BoxKind {
     /// Offsets of its unknowns from the first entry of the box's cell.
     unknowns: Vec<i64>,
     /// The rows of those unknowns, on all unknowns.
@@ -26,13 +26,13 @@ struct Kind {
 #[derive(Debug, Default)]
 pub struct BoxSmoother {
     boxes: Vec<(u32, u32)>,
-    kinds: Vec<Kind>,
+    kinds: Vec<BoxKind>,
     residuals: Vec<f64>,
 }
 
 impl BoxSmoother {
     /// The boxes of an operator.
-    pub fn new(operator: &Operator<'_>) -> Self {
+    pub fn new(operator: &LatticeOperator<'_>) -> Self {
         let classes = Classes::new(operator, true);
         let mut smoother = Self::default();
         let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
@@ -45,7 +45,7 @@ impl BoxSmoother {
             key.extend(rows.iter().flatten().flat_map(|(offset, value)| [*offset as u64, value.to_bits()]));
             let kind = *known.entry(key).or_insert_with(|| {
                 let inverse = inverse_of(&unknowns, &rows);
-                smoother.kinds.push(Kind { unknowns, rows, inverse });
+                smoother.kinds.push(BoxKind { unknowns, rows, inverse });
                 smoother.kinds.len() as u32 - 1
             });
             smoother.boxes.push((cell as u32, kind));
@@ -56,7 +56,7 @@ impl BoxSmoother {
     /// Solves the equations of every box, one after the other.
     pub fn sweep(&mut self, u: &mut [f32], b: &[f32]) {
         for &(cell, kind) in &self.boxes {
-            let Kind { unknowns, rows, inverse } = &self.kinds[kind as usize];
+            let BoxKind { unknowns, rows, inverse } = &self.kinds[kind as usize];
             let at = |offset: i64| (i64::from(cell) + offset) as usize;
             self.residuals.clear();
             self.residuals.extend(unknowns.iter().zip(rows).map(|(own, row)| {
@@ -77,7 +77,7 @@ impl BoxSmoother {
 }
 
 /// The unknowns at most one cell from a cell's centre along every axis.
-fn unknowns_of_box(operator: &Operator<'_>, cell: usize) -> Vec<i64> {
+fn unknowns_of_box(operator: &LatticeOperator<'_>, cell: usize) -> Vec<i64> {
     let lattice = operator.lattice;
     let strides = lattice.strides().map(|s| s as i64);
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn unknowns_of_box(operator: &Operator<'_>, cell: usize) -> Vec<i64> {
     found
 }
 
-fn row_of(operator: &Operator<'_>, cell: usize, offset: i64) -> Vec<(i64, f64)> {
+fn row_of(operator: &LatticeOperator<'_>, cell: usize, offset: i64) -> Vec<(i64, f64)> {
     let (field, at) = operator.place(cell, offset);
     let shift = at as i64 - cell as i64;
     operator.row(field, at).entries.iter().map(|&(o, v)| (o + shift, v)).collect()

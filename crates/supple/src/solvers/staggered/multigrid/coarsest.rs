@@ -4,7 +4,7 @@
 //! A pivot that is lost to rounding fixes its unknown at zero: the determined part is still solved exactly.
 
 use crate::solvers::staggered::lattice::{Lattice, PRESSURE};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 use supple_linear::vectors::serial_dot;
 
 /// A pivot below this fraction of its diagonal entry is zero.
@@ -28,7 +28,7 @@ pub(crate) struct Coarsest {
 
 impl Coarsest {
     /// Eliminates the pressures and factorises.
-    pub(crate) fn new(operator: &Operator<'_>) -> Self {
+    pub(crate) fn new(operator: &LatticeOperator<'_>) -> Self {
         let lattice = operator.lattice;
         let order = order(lattice);
         let mut index = vec![u32::MAX; 3 * lattice.len()];
@@ -41,7 +41,7 @@ impl Coarsest {
         coarsest
     }
 
-    fn collect_pressures(&mut self, operator: &Operator<'_>, index: &[u32]) {
+    fn collect_pressures(&mut self, operator: &LatticeOperator<'_>, index: &[u32]) {
         let lattice = operator.lattice;
         let own = operator.offset(PRESSURE, 0);
         for cell in unknowns(lattice, PRESSURE) {
@@ -57,7 +57,7 @@ impl Coarsest {
     }
 
     /// Rows of `-L_phi + G D^-1 G^T` up to the diagonal.
-    fn assemble(&self, operator: &Operator<'_>, index: &[u32]) -> Vec<Vec<(u32, f64)>> {
+    fn assemble(&self, operator: &LatticeOperator<'_>, index: &[u32]) -> Vec<Vec<(u32, f64)>> {
         let lattice = operator.lattice;
         let len = lattice.len();
         let mut rows = vec![Vec::new(); self.displacements.len()];

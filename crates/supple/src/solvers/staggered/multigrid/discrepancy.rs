@@ -6,14 +6,14 @@ use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::lattice::{Lattice, MARGIN, PRESSURE, Variable};
 use crate::solvers::staggered::multigrid::band::Band;
 use crate::solvers::staggered::multigrid::transfer;
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 use crate::solvers::staggered::operator::stencils::Stencils;
 
 /// The equations that the coarser lattice represents badly (figure 8): before restriction those whose residual goes to a
 /// prescribed coarse variable, after prolongation those that depend on any coarse variable that is not an unknown; with
 /// the pressures of the adjacent cells.
 pub(crate) fn discrepancy(
-    operator: &Operator<'_>,
+    operator: &LatticeOperator<'_>,
     classes: &Classes,
     coarser: &Lattice,
     before: bool,

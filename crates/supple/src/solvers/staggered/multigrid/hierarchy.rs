@@ -12,7 +12,7 @@ use supple_linear::{CycleTimes, cycle};
 
 /// How lattices are coarsened and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CycleOptions {
+pub struct LatticeCycleOptions {
     /// Sweeps over the boundary before and after every interior sweep.
     pub boundary_sweeps: usize,
     /// Additional ones where the coarser lattice differs from the finer, before restriction and after prolongation.
@@ -29,7 +29,7 @@ pub struct CycleOptions {
     pub augmented: bool,
 }
 
-impl Default for CycleOptions {
+impl Default for LatticeCycleOptions {
     fn default() -> Self {
         Self {
             boundary_sweeps: 1,
@@ -54,7 +54,12 @@ pub struct Hierarchy {
 
 impl Hierarchy {
     /// The hierarchy of a finest lattice.
-    pub fn new(finest: Lattice, coefficients: Coefficients, options: CycleOptions, simd: Simd) -> Self {
+    pub fn new(
+        finest: Lattice,
+        coefficients: Coefficients,
+        options: LatticeCycleOptions,
+        simd: Simd,
+    ) -> Self {
         let mut lattices = vec![(finest, None)];
         while let Some((lattice, fill)) = lattices.last() {
             let Some(coarser) = coarsened(lattice, &options) else { break };
@@ -137,7 +142,7 @@ impl Hierarchy {
 }
 
 /// The next coarser lattice, if it is worth having.
-fn coarsened(lattice: &Lattice, options: &CycleOptions) -> Option<Lattice> {
+fn coarsened(lattice: &Lattice, options: &LatticeCycleOptions) -> Option<Lattice> {
     let size = lattice.size();
     if size.iter().any(|n| *n < 2 * options.coarsest_size) {
         return None;

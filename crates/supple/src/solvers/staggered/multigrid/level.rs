@@ -12,13 +12,13 @@ use crate::solvers::staggered::multigrid::band::Band;
 use crate::solvers::staggered::multigrid::box_smoother::BoxSmoother;
 use crate::solvers::staggered::multigrid::coarsest::Coarsest;
 use crate::solvers::staggered::multigrid::discrepancy::discrepancy;
-use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
+use crate::solvers::staggered::multigrid::hierarchy::LatticeCycleOptions;
 use crate::solvers::staggered::multigrid::planes::{
     DistributeDisplacement, DistributePressure, Distribution, ResidualPlanes,
 };
 use crate::solvers::staggered::multigrid::transfer::{self, Extrapolation};
-use crate::solvers::staggered::operator::kernels::Grid;
-use crate::solvers::staggered::operator::rows::{Coefficients, Operator, Row};
+use crate::solvers::staggered::operator::kernels::KernelGrid;
+use crate::solvers::staggered::operator::rows::{Coefficients, LatticeOperator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply_each};
 use supple_core::simd::{Simd, dispatch};
 use supple_linear::{Direction, Level};
@@ -32,7 +32,7 @@ const CHUNK_CELLS: usize = 1 << 14;
 pub struct LatticeLevel {
     lattice: Lattice,
     fill: Option<Vec<f32>>,
-    grid: Grid,
+    grid: KernelGrid,
     simd: Simd,
     chunk: usize,
     /// Unknowns; rows of an unbounded body; those smoothed by the uniform distribution; where that is relaxed.
@@ -52,7 +52,7 @@ pub struct LatticeLevel {
     boxes: Option<BoxSmoother>,
     /// Solves the coarsest lattice.
     coarsest: Option<Coarsest>,
-    options: CycleOptions,
+    options: LatticeCycleOptions,
     /// What sweeps near the boundary have taken in cycles.
     pub(crate) boundary_time: Duration,
     before_restriction: Band,
@@ -71,12 +71,12 @@ impl LatticeLevel {
         lattice: Lattice,
         fill: Option<Vec<f32>>,
         coefficients: Coefficients,
-        options: CycleOptions,
+        options: LatticeCycleOptions,
         coarser: Option<&Lattice>,
         simd: Simd,
     ) -> Self {
         let augmented = options.augmented;
-        let operator = Operator { lattice: &lattice, fill: fill.as_deref(), coefficients };
+        let operator = LatticeOperator { lattice: &lattice, fill: fill.as_deref(), coefficients };
         let classes = Classes::new(&operator, augmented);
         let mut stencils = Stencils::default();
         let spans =
@@ -100,7 +100,7 @@ impl LatticeLevel {
         let chunk = planes.div_ceil(CHUNKS).max(CHUNK_CELLS.div_ceil(lattice.plane()));
         rows.iter_mut().for_each(|rows| rows.group(chunk * lattice.plane()));
         Self {
-            grid: Grid::new(&lattice, coefficients),
+            grid: KernelGrid::new(&lattice, coefficients),
             simd,
             chunk,
             unknowns: spans(|class| class != Class::None),
@@ -142,8 +142,12 @@ impl LatticeLevel {
     }
 
     /// The operator of this level.
-    pub fn operator(&self) -> Operator<'_> {
-        Operator { lattice: &self.lattice, fill: self.fill.as_deref(), coefficients: self.grid.coefficients }
+    pub fn operator(&self) -> LatticeOperator<'_> {
+        LatticeOperator {
+            lattice: &self.lattice,
+            fill: self.fill.as_deref(),
+            coefficients: self.grid.coefficients,
+        }
     }
 
     /// Unknowns of each field: displacements, then pressures.
@@ -262,9 +266,9 @@ impl LatticeLevel {
 
     /// Work near the boundary, timed.
     fn near_boundary(&mut self, work: impl FnOnce(&mut Self)) {
-        let begun = Instant::now();
+        let started = Instant::now();
         work(self);
-        self.boundary_time += begun.elapsed();
+        self.boundary_time += started.elapsed();
     }
 
     /// `out = b - L u` in double precision for any fields; entries without an equation are unchanged.
@@ -448,7 +452,7 @@ pub(crate) fn wrap<T: Copy>(lattice: &Lattice, field: &mut [T]) {
 }
 
 /// The rows that are not uniform.
-fn mixed_rows(operator: &Operator<'_>, classes: &Classes, stencils: &mut Stencils) -> [RowList; 4] {
+fn mixed_rows(operator: &LatticeOperator<'_>, classes: &Classes, stencils: &mut Stencils) -> [RowList; 4] {
     [0, 1, 2, 3].map(|field| {
         let mut list = RowList::default();
         for cell in classes.cells(field, |class| class == Class::Eliminated) {

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::lattice::spans::Spans;
-use crate::solvers::staggered::operator::kernels::{self, Grid};
+use crate::solvers::staggered::operator::kernels::{self, KernelGrid};
 use supple_core::simd::Kernel;
 
 /// Residuals of a field in some planes; `out` starts with the first plane.
 pub(crate) struct ResidualPlanes<'a, I, A> {
-    pub(crate) grid: &'a Grid,
+    pub(crate) grid: &'a KernelGrid,
     pub(crate) field: usize,
     pub(crate) spans: &'a Spans,
     pub(crate) planes: Range<usize>,
@@ -19,7 +19,7 @@ pub(crate) struct ResidualPlanes<'a, I, A> {
     pub(crate) out: &'a mut [A],
 }
 
-impl<I: Copy + Into<A>, A: kernels::Real> Kernel for ResidualPlanes<'_, I, A> {
+impl<I: Copy + Into<A>, A: kernels::KernelReal> Kernel for ResidualPlanes<'_, I, A> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -35,7 +35,7 @@ impl<I: Copy + Into<A>, A: kernels::Real> Kernel for ResidualPlanes<'_, I, A> {
 
 /// A relaxed field to be distributed.
 pub(crate) struct Distribution<'a> {
-    pub(crate) grid: &'a Grid,
+    pub(crate) grid: &'a KernelGrid,
     pub(crate) field: usize,
     pub(crate) relaxed: &'a Spans,
     pub(crate) unknowns: &'a [Spans; 4],

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::lattice::{Lattice, MARGIN, PRESSURE, Variable};
-use crate::solvers::staggered::operator::rows::{Operator, Row};
+use crate::solvers::staggered::operator::rows::{LatticeOperator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply};
 
 /// The coarse position of which a fine one is a child, along one axis, margins included.
@@ -114,7 +114,7 @@ pub(crate) struct Extrapolation {
 
 impl Extrapolation {
     /// For all entries next to an unknown of their field that are neither unknown nor prescribed.
-    pub(crate) fn new(operator: &Operator<'_>, classes: &Classes, stencils: &mut Stencils) -> Self {
+    pub(crate) fn new(operator: &LatticeOperator<'_>, classes: &Classes, stencils: &mut Stencils) -> Self {
         let mut extrapolation = Self::default();
         if operator.lattice.is_periodic() {
             return extrapolation;
@@ -173,14 +173,14 @@ fn around(lattice: &Lattice, cell: usize) -> impl Iterator<Item = usize> + use<>
     })
 }
 
-fn extrapolated(operator: &Operator<'_>, field: usize, cell: usize) -> Row {
+fn extrapolated(operator: &LatticeOperator<'_>, field: usize, cell: usize) -> Row {
     let by_condition =
         normal_condition(operator, field, cell).or_else(|| shear_condition(operator, field, cell));
     by_condition.unwrap_or_else(|| mean_of_neighbours(operator, field, cell))
 }
 
 /// `P_ii = 0` in the interior cell next to a face: `phi_out = phi_in +- h p / 2`.
-fn normal_condition(operator: &Operator<'_>, i: usize, face: usize) -> Option<Row> {
+fn normal_condition(operator: &LatticeOperator<'_>, i: usize, face: usize) -> Option<Row> {
     let lattice = operator.lattice;
     if lattice.variable(i, face) != Variable::Traction {
         return None;
@@ -202,7 +202,7 @@ fn normal_condition(operator: &Operator<'_>, i: usize, face: usize) -> Option<Ro
 }
 
 /// `P_ij = 0` on the edges between a face and an unknown of its field: the mean over those unknowns.
-fn shear_condition(operator: &Operator<'_>, i: usize, face: usize) -> Option<Row> {
+fn shear_condition(operator: &LatticeOperator<'_>, i: usize, face: usize) -> Option<Row> {
     let lattice = operator.lattice;
     let mut row = Row::default();
     let mut found = 0.0;
@@ -228,7 +228,7 @@ fn shear_condition(operator: &Operator<'_>, i: usize, face: usize) -> Option<Row
 }
 
 /// The mean of the known values around a face.
-fn mean_of_neighbours(operator: &Operator<'_>, i: usize, face: usize) -> Row {
+fn mean_of_neighbours(operator: &LatticeOperator<'_>, i: usize, face: usize) -> Row {
     let lattice = operator.lattice;
     let known = |c: &usize| matches!(lattice.variable(i, *c), Variable::Interior | Variable::Dirichlet);
     let neighbours: Vec<usize> = around(lattice, face).filter(known).collect();

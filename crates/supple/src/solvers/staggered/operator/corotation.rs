@@ -27,7 +27,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::operator::gradients::CellGradients;
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_core::small_matrix::polar::polar_rotation;
 use supple_core::small_matrix::svd::svd;
@@ -58,7 +58,7 @@ pub(crate) struct Corotation {
 
 impl Corotation {
     /// For the finest lattice with cells of some side in metres, at rest.
-    pub(crate) fn new(operator: &Operator<'_>, side: f64, simd: Simd) -> Self {
+    pub(crate) fn new(operator: &LatticeOperator<'_>, side: f64, simd: Simd) -> Self {
         let gradients = CellGradients::new(operator);
         let n = gradients.cells.len();
         Self {
@@ -276,8 +276,8 @@ mod tests {
 
     const SIDE: f64 = 0.25;
 
-    fn operator(lattice: &Lattice) -> Operator<'_> {
-        Operator { lattice, fill: None, coefficients: coefficients(0.45, 1.0, 0.0) }
+    fn operator(lattice: &Lattice) -> LatticeOperator<'_> {
+        LatticeOperator { lattice, fill: None, coefficients: coefficients(0.45, 1.0, 0.0) }
     }
 
     /// Displacements in metres by the gradient of positions, wherever there are values.

@@ -9,7 +9,7 @@ use glam::DMat3;
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// The planes of the off-diagonal gradients.
 pub(crate) const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
@@ -44,7 +44,7 @@ pub(crate) struct CellGradients {
 }
 
 impl CellGradients {
-    pub(crate) fn new(operator: &Operator<'_>) -> Self {
+    pub(crate) fn new(operator: &LatticeOperator<'_>) -> Self {
         let lattice = operator.lattice;
         let (len, plane) = (lattice.len(), lattice.plane());
         let mut slot_of = vec![EXTERIOR; len];
@@ -186,7 +186,7 @@ fn first_edge(pair: usize) -> usize {
     3 + 4 * pair
 }
 
-fn kept_stresses(operator: &Operator<'_>, cell: usize) -> u16 {
+fn kept_stresses(operator: &LatticeOperator<'_>, cell: usize) -> u16 {
     let strides = operator.lattice.strides();
     let normal = (0..3).map(|i| u16::from(operator.normal_weight(i, cell) > 0.0) << i);
     let mut kept = normal.sum();

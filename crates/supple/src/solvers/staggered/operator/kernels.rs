@@ -16,20 +16,20 @@ use crate::solvers::staggered::operator::rows::Coefficients;
 const WIDTH: usize = 16;
 
 /// Numbers of the kernels: single precision inside the cycle, double outside.
-pub(crate) trait Real:
+pub(crate) trait KernelReal:
     Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
     fn of(value: f64) -> Self;
 }
 
-impl Real for f32 {
+impl KernelReal for f32 {
     #[inline(always)]
     fn of(value: f64) -> Self {
         value as f32
     }
 }
 
-impl Real for f64 {
+impl KernelReal for f64 {
     #[inline(always)]
     fn of(value: f64) -> Self {
         value
@@ -38,13 +38,13 @@ impl Real for f64 {
 
 /// The parameters of a lattice's kernels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid {
+pub(crate) struct KernelGrid {
     pub(crate) len: usize,
     pub(crate) strides: [usize; 3],
     pub(crate) coefficients: Coefficients,
 }
 
-impl Grid {
+impl KernelGrid {
     pub(crate) fn new(lattice: &Lattice, coefficients: Coefficients) -> Self {
         Self { len: lattice.len(), strides: lattice.strides(), coefficients }
     }
@@ -89,8 +89,8 @@ fn lanes<T>(of: &[T], at: usize) -> &[T; WIDTH] {
 
 /// `out = b - L u` for a run of cells of a field; `b` and `out` start with the run.
 #[inline(always)]
-pub(crate) fn residual<I: Copy + Into<A>, A: Real>(
-    grid: &Grid,
+pub(crate) fn residual<I: Copy + Into<A>, A: KernelReal>(
+    grid: &KernelGrid,
     field: usize,
     cells: Range<usize>,
     u: &[I],
@@ -111,8 +111,8 @@ fn chunk_start(chunk: usize, n: usize) -> usize {
 }
 
 #[inline(always)]
-fn displacement_residual<I: Copy + Into<A>, A: Real>(
-    grid: &Grid,
+fn displacement_residual<I: Copy + Into<A>, A: KernelReal>(
+    grid: &KernelGrid,
     i: usize,
     cells: Range<usize>,
     u: &[I],
@@ -199,8 +199,8 @@ fn displacement_residual<I: Copy + Into<A>, A: Real>(
 }
 
 #[inline(always)]
-fn pressure_residual<I: Copy + Into<A>, A: Real>(
-    grid: &Grid,
+fn pressure_residual<I: Copy + Into<A>, A: KernelReal>(
+    grid: &KernelGrid,
     cells: Range<usize>,
     u: &[I],
     b: &[A],
@@ -253,7 +253,13 @@ fn pressure_residual<I: Copy + Into<A>, A: Real>(
 /// The red-black relaxation of the distributed operator from zero for a run of cells, from residuals that are zero
 /// where nothing is relaxed. `out` starts with the run.
 #[inline(always)]
-pub(crate) fn relax(grid: &Grid, field: usize, cells: Range<usize>, residuals: &[f32], out: &mut [f32]) {
+pub(crate) fn relax(
+    grid: &KernelGrid,
+    field: usize,
+    cells: Range<usize>,
+    residuals: &[f32],
+    out: &mut [f32],
+) {
     let n = cells.len();
     let (inverse, coupling) = grid.relaxation(field);
     let [sx, sy, sz] = grid.strides;
@@ -307,7 +313,7 @@ pub(crate) fn add(field: &mut [f32], other: &[f32]) {
 /// run; `plane` is that of the run, which starts at `at`.
 #[inline(always)]
 pub(crate) fn add_distributed_pressure(
-    grid: &Grid,
+    grid: &KernelGrid,
     pressure: &mut [f32],
     [below, above]: [&[f32]; 2],
     plane: &[f32],

@@ -76,7 +76,7 @@ impl Row {
 
 /// The operator of one lattice.
 #[derive(Debug, Clone, Copy)]
-pub struct Operator<'a> {
+pub struct LatticeOperator<'a> {
     /// The cells.
     pub lattice: &'a Lattice,
     /// The fill fraction of each cell, `None` if all are full.
@@ -85,7 +85,7 @@ pub struct Operator<'a> {
     pub coefficients: Coefficients,
 }
 
-impl Operator<'_> {
+impl LatticeOperator<'_> {
     fn filled(&self, cell: usize) -> f64 {
         self.fill.map_or(1.0, |fill| f64::from(fill[cell]))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::solvers::staggered::operator::kernels::Real;
+use crate::solvers::staggered::operator::kernels::KernelReal;
 use crate::solvers::staggered::operator::rows::Row;
 
 /// The numbers of one kind of row.
@@ -97,7 +97,7 @@ pub(crate) fn apply((offsets, coefficients): (&[i32], &[f32]), field: &[f32], ce
 /// A part of a stencil applied at many cells: `each` gets the number of the cell in the list, and the value. Several cells
 /// are summed concurrently, since a single sum waits for every addition.
 #[inline(always)]
-pub(crate) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: Real>(
+pub(crate) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: KernelReal>(
     (offsets, coefficients): (&[i32], &[C]),
     field: &[T],
     cells: &[u32],

@@ -4,10 +4,10 @@
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, PRESSURE, Variable};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// Energy in units of the shear modulus times a cell's side, for displacements in metres.
-pub(crate) fn strain_energy(operator: &Operator<'_>, fields: &[f64]) -> f64 {
+pub(crate) fn strain_energy(operator: &LatticeOperator<'_>, fields: &[f64]) -> f64 {
     let lattice = operator.lattice;
     let plane = lattice.plane();
     let of_plane = |z: usize| -> f64 {
@@ -20,7 +20,7 @@ pub(crate) fn strain_energy(operator: &Operator<'_>, fields: &[f64]) -> f64 {
 }
 
 /// The stretch of a cell along an axis; half the pressure where a traction condition applies.
-fn stretch(operator: &Operator<'_>, axis: usize, cell: usize, fields: &[f64]) -> f64 {
+fn stretch(operator: &LatticeOperator<'_>, axis: usize, cell: usize, fields: &[f64]) -> f64 {
     let (len, stride) = (operator.lattice.len(), operator.lattice.strides()[axis]);
     if operator.normal_weight(axis, cell) == 0.0 {
         return 0.5 * fields[PRESSURE * len + cell];
@@ -28,7 +28,7 @@ fn stretch(operator: &Operator<'_>, axis: usize, cell: usize, fields: &[f64]) ->
     fields[axis * len + cell + stride] - fields[axis * len + cell]
 }
 
-fn of_cell(operator: &Operator<'_>, cell: usize, fields: &[f64]) -> f64 {
+fn of_cell(operator: &LatticeOperator<'_>, cell: usize, fields: &[f64]) -> f64 {
     if operator.lattice.cells()[cell] != Cell::Interior {
         return 0.0;
     }
@@ -38,7 +38,7 @@ fn of_cell(operator: &Operator<'_>, cell: usize, fields: &[f64]) -> f64 {
     squares + 0.5 * divergence * divergence / operator.coefficients.compressibility
 }
 
-fn of_edges(operator: &Operator<'_>, cell: usize, fields: &[f64]) -> f64 {
+fn of_edges(operator: &LatticeOperator<'_>, cell: usize, fields: &[f64]) -> f64 {
     let lattice = operator.lattice;
     let [_, ny, _] = lattice.dims();
     let (len, strides) = (lattice.len(), lattice.strides());
@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn the_energy_is_the_work_of_the_forces() {
         let lattice = random_lattice(6, 4);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.0) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.0) };
         let mut fields = random_fields(&lattice, 3);
         for (_, cell) in unknowns(&lattice).into_iter().filter(|u| u.0 == PRESSURE) {
             let row = operator.row(PRESSURE, cell);
