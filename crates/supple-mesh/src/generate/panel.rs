@@ -224,7 +224,7 @@ mod tests {
         assert!(refused(&[[0.0, 0.0], [1.0, 0.0]]).contains("has 2 corners"));
         let bow = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
         assert!(refused(&bow).contains("itself at its sides 0 and 2"));
-        assert!(refused(&[[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]).contains("same place"));
+        assert!(refused(&[[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]).contains("same position"));
         assert!(refused(&[[0.0, 0.0], [f64::NAN, 0.0], [1.0, 1.0]]).contains("finite"));
     }
 }
