@@ -9,7 +9,7 @@ use supple::output::ExportFormat;
 use supple::scene::{Body, Mode, Scene};
 use supple::simulation::{FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
 
-use crate::arguments::{Common, Run, SimdWord};
+use crate::arguments::{Common, Run, SimdChoice};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -224,7 +224,7 @@ fn resume_command(options: &Run, common: &Common, folder: &Path) -> String {
     if !options.format.is_empty() {
         words.extend(["--format".to_owned(), options.format.join(",")]);
     }
-    if let SimdWord::Baseline = common.simd {
+    if let SimdChoice::Baseline = common.simd {
         words.extend(["--simd".to_owned(), "baseline".to_owned()]);
     }
     words.join(" ")

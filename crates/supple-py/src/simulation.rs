@@ -30,10 +30,10 @@ const ON_TIME: f64 = 1e-9;
 #[pyclass(frozen, module = "supple._native")]
 pub(crate) struct Simulation {
     scene: EngineScene,
-    state: Mutex<State>,
+    state: Mutex<SimulationState>,
 }
 
-struct State {
+struct SimulationState {
     engine: Engine,
     /// Calls of `step` so far.
     frame: u32,
@@ -56,8 +56,13 @@ impl Simulation {
         })?;
         let engine = engine.map_err(|error: Error| exception(error))?;
         let recording = Recording::new(engine.frame(0), record);
-        let state =
-            State { engine, frame: 0, last: (Vec::new(), 0.0), targets: Targets::default(), recording };
+        let state = SimulationState {
+            engine,
+            frame: 0,
+            last: (Vec::new(), 0.0),
+            targets: Targets::default(),
+            recording,
+        };
         Ok(Self { scene, state: Mutex::new(state) })
     }
 
@@ -215,7 +220,7 @@ impl Simulation {
         let (frame, mut saved) = bytes.split_first_chunk::<4>().ok_or_else(cut_off)?;
         let targets = SavedTargets::read(&mut saved).ok_or_else(cut_off)?;
         let mut guard = self.lock()?;
-        let State { engine, targets: led, .. } = &mut *guard;
+        let SimulationState { engine, targets: led, .. } = &mut *guard;
         let before = led.saved();
         led.restore(engine, targets).map_err(exception)?;
         if let Err(error) = in_pool(py, || engine.restore(saved))? {
@@ -284,7 +289,7 @@ impl Simulation {
 }
 
 impl Simulation {
-    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, SimulationState>> {
         self.state.try_lock().map_err(|error| {
             PyRuntimeError::new_err(match error {
                 TryLockError::WouldBlock => {
@@ -295,12 +300,16 @@ impl Simulation {
         })
     }
 
-    fn animation<'a>(&'a self, frames: &'a [supple::output::Frame], state: &State) -> Animation<'a> {
+    fn animation<'a>(
+        &'a self,
+        frames: &'a [supple::output::Frame],
+        state: &SimulationState,
+    ) -> Animation<'a> {
         Animation { frames, scene: &self.scene.name, fps: state.recording.fps(self.scene.time.fps) }
     }
 }
 
-impl State {
+impl SimulationState {
     /// Returns whether the recording has just reached its limit.
     fn advance(
         &mut self,

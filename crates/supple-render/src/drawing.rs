@@ -55,7 +55,7 @@ pub(super) enum Matter {
 
 /// A triangle to draw.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Triangle {
+pub(super) struct DrawnTriangle {
     pub corners: [u32; 3],
     pub matter: Matter,
     /// Whether the edge from corner `i` to the next is an edge of the user's polygon.
@@ -82,7 +82,7 @@ const CELL: f64 = 0.94;
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
     pub vertices: Vec<Vertex>,
-    pub triangles: Vec<Triangle>,
+    pub triangles: Vec<DrawnTriangle>,
     /// The positions of all vertices used by triangles, each once: every shadow map is fitted around them.
     pub casters: Vec<Vec3>,
 }
@@ -134,7 +134,7 @@ impl Drawing {
 
     /// The positions of a triangle's corners.
     #[cfg(test)]
-    fn positions(&self, triangle: &Triangle) -> [Vec3; 3] {
+    fn positions(&self, triangle: &DrawnTriangle) -> [Vec3; 3] {
         triangle.corners.map(|v| self.vertices[v as usize].position)
     }
 
@@ -158,7 +158,7 @@ impl Drawing {
                 (stress.iter().map(color).collect(), Matter::Measured)
             }
         };
-        let mut part = Part { rest: mesh.positions.clone(), positions, colors, triangles, edges };
+        let mut part = SurfacePart { rest: mesh.positions.clone(), positions, colors, triangles, edges };
         if let Some(slice) = cut {
             part.cut_open(slice.axis(), slice.place(&mesh.positions));
         }
@@ -182,7 +182,7 @@ impl Drawing {
             let color = colors::body_color(cell.kind as usize);
             self.vertices.extend(corners.map(|position| Vertex { position, normal, color }));
             let halves = [([0, 1, 2], [true, true, false]), ([0, 2, 3], [false, true, true])];
-            self.triangles.extend(halves.map(|(corners, polygon_edges)| Triangle {
+            self.triangles.extend(halves.map(|(corners, polygon_edges)| DrawnTriangle {
                 corners: corners.map(|corner| first + corner),
                 matter: Matter::Measured,
                 polygon_edges,
@@ -214,7 +214,7 @@ impl Drawing {
         for ((&position, normal), &v) in drawn.iter().zip(normals).zip(&split.source) {
             self.vertices.push(Vertex { position, normal, color: colors[v as usize] });
         }
-        self.triangles.extend(split.triangles.iter().zip(edges).map(|(t, polygon_edges)| Triangle {
+        self.triangles.extend(split.triangles.iter().zip(edges).map(|(t, polygon_edges)| DrawnTriangle {
             corners: t.map(|v| first + v),
             matter,
             polygon_edges,
@@ -273,7 +273,7 @@ impl Drawing {
 }
 
 /// A body while it is prepared for drawing.
-struct Part {
+struct SurfacePart {
     rest: Vec<DVec3>,
     positions: Vec<Vec3>,
     colors: Vec<Vec3>,
@@ -281,7 +281,7 @@ struct Part {
     edges: Vec<[bool; 3]>,
 }
 
-impl Part {
+impl SurfacePart {
     /// Removes everything beyond `at` along an axis of the rest shape.
     fn cut_open(&mut self, axis: usize, at: f64) {
         let mut crossings = HashMap::new();
@@ -337,7 +337,7 @@ fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
 }
 
 /// The parts of a triangle whose edges `i` are split at `middle[i]`.
-fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> {
+fn cut_triangle(triangle: &DrawnTriangle, middle: [Option<u32>; 3]) -> Vec<DrawnTriangle> {
     // The outline with its midpoints, each point with a flag for whether the following edge belongs to the polygon.
     let mut outline = Vec::with_capacity(6);
     for ((&corner, &of_polygon), middle) in triangle.corners.iter().zip(&triangle.polygon_edges).zip(middle) {
@@ -347,7 +347,7 @@ fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> 
     // Ears at corners between two midpoints first, then the rest as a fan from a midpoint.
     let is_middle = |v: u32| middle.contains(&Some(v));
     let mut parts = Vec::with_capacity(4);
-    let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| Triangle {
+    let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| DrawnTriangle {
         corners: [a.0, b.0, c.0],
         matter: triangle.matter,
         polygon_edges: [a.1, b.1, c.1],
@@ -379,7 +379,7 @@ mod tests {
     fn drawing_of(positions: &[Vec3], triangles: &[[u32; 3]]) -> Drawing {
         let vertex = |&position: &Vec3| Vertex { position, normal: Vec3::Y, color: Vec3::ONE };
         let triangle =
-            |&corners: &[u32; 3]| Triangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
+            |&corners: &[u32; 3]| DrawnTriangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
         Drawing {
             vertices: positions.iter().map(vertex).collect(),
             triangles: triangles.iter().map(triangle).collect(),
@@ -392,7 +392,7 @@ mod tests {
         let corners = [Vec3::ZERO, Vec3::X * 0.9, Vec3::new(0.8, 0.0, 0.7), Vec3::Z * 0.35];
         let mut drawing = drawing_of(&corners, &[[0, 2, 1], [0, 3, 2]]);
         let area = |d: &Drawing| -> f32 {
-            let twice = |t: &Triangle| {
+            let twice = |t: &DrawnTriangle| {
                 let [a, b, c] = d.positions(t);
                 (b - a).cross(c - a).y
             };

@@ -49,7 +49,7 @@ pub use gif::{GifWriter, write_gif};
 pub use image::Image;
 pub use survey::Survey;
 
-use self::legend::Scale;
+use self::legend::ColorScale;
 use supple::output::Frame;
 use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
 use supple_core::Error;
@@ -320,7 +320,7 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         ColorBy::Plain => None,
     };
     let stage = camera::Stage::new(&camera);
-    let view = camera::View::new(&camera, &stage, options.width, options.height);
+    let view = camera::StageView::new(&camera, &stage, options.width, options.height);
     let drawing = drawing::Drawing::new(scene, &stage, limit);
     let ground = match options.ground {
         Ground::Height(y) => Some(stage.height(y)),
@@ -340,10 +340,10 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
     };
     let mut image = painter.paint(options.width, options.height);
     match (options.color, limit, scene.overlay) {
-        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &Scale::stretch(limit)),
+        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &ColorScale::stretch(limit)),
         (ColorBy::Stress { .. }, Some(limit), Overlay::Stress(Stress { bodies, .. })) => {
             let unit = bodies.first().map_or(StressUnit::Pascal, |body| body.0);
-            legend::draw(&mut image, &Scale::stress(limit, unit));
+            legend::draw(&mut image, &ColorScale::stress(limit, unit));
         }
         _ => {}
     }

@@ -14,8 +14,8 @@ use supple_render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
 
-use self::frames::{Frames, Source, stop_if_asked};
-use self::spool::Shown;
+use self::frames::{FrameSequence, FrameSource, stop_if_asked};
+use self::spool::ShownFrame;
 use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let animated = is_animation(options)?;
     let wanted = render_options(options)?;
     wanted.check().map_err(Failure::usage)?;
-    let source = Source::open(options, common)?;
+    let source = FrameSource::open(options, common)?;
     interrupt::install_handler(common);
     // Opened before anything is simulated: an unwritable path must not cost an hour of simulation.
     let file = AtomicFile::create(&options.out).map_err(Failure::of)?;
@@ -39,7 +39,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let wanted = RenderOptions { ground: ground(&scene), ..wanted };
     let drawn = DrawnColliders::new(&scene);
     let mut survey = Survey::new(&wanted);
-    let mut frames = source.frames(options, animated, common, &mut |Shown { frame, overlay }| {
+    let mut frames = source.frames(options, animated, common, &mut |ShownFrame { frame, overlay }| {
         let colliders = drawn.at(frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders, overlay }, &wanted);
     })?;
@@ -80,7 +80,7 @@ struct Studio {
 }
 
 impl Studio {
-    fn picture(&self, Shown { frame, overlay }: &Shown) -> Result<Image, Failure> {
+    fn picture(&self, ShownFrame { frame, overlay }: &ShownFrame) -> Result<Image, Failure> {
         let colliders = self.colliders.at(frame.time);
         draw(&RenderScene { frame, colliders: &colliders, overlay }, &self.options).map_err(Failure::usage)
     }
@@ -90,7 +90,7 @@ fn write_picture(
     mut file: AtomicFile,
     options: &Render,
     studio: &Studio,
-    frames: &mut Frames,
+    frames: &mut FrameSequence,
 ) -> Result<(), Failure> {
     let image = studio.picture(&frames.read(0)?)?;
     let disk_error = |error| Failure::running(FileError::io(&options.out, "write", &error));
@@ -102,7 +102,7 @@ fn write_animation(
     file: AtomicFile,
     options: &Render,
     studio: &Studio,
-    frames: &mut Frames,
+    frames: &mut FrameSequence,
     common: &Common,
 ) -> Result<(), Failure> {
     let progress = Progress::work(common, "drawing");
@@ -115,7 +115,7 @@ fn write_animation(
         // As many at once as there are threads: parts of the drawing of one picture are single-threaded.
         let batch = (done..count.min(done + supple_core::parallel::current_num_threads()))
             .map(|place| frames.read(place));
-        let batch = batch.collect::<Result<Vec<Shown>, Failure>>()?;
+        let batch = batch.collect::<Result<Vec<ShownFrame>, Failure>>()?;
         let pictures = batch.par_iter().map(|frame| studio.picture(frame));
         for picture in pictures.collect::<Result<Vec<Image>, Failure>>()? {
             gif.add(&picture).map_err(Failure::running)?;

@@ -21,7 +21,7 @@ const SAME_PLACE: f64 = 1e-9;
 const AROUND_VERTEX: f64 = 1e-7;
 
 /// A scene and its simulation.
-pub(super) struct Subject {
+pub(super) struct EditedScene {
     pub(super) scene: Scene,
     /// The scene as originally started.
     started: Scene,
@@ -40,7 +40,7 @@ pub(super) enum Applied {
     Restarted(String),
 }
 
-impl Subject {
+impl EditedScene {
     pub(super) fn new(scene: Scene, simd: Simd, steppers: &Registry) -> Result<Self, Error> {
         let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         Ok(Self { started: scene.clone(), scene, simulation, steppers: steppers.clone(), simd })
@@ -234,10 +234,10 @@ fn check_path(path: &str, value: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn subject() -> Subject {
+    fn subject() -> EditedScene {
         let mut scene = Scene::builtin("hanging-cloth").unwrap();
         scene.scale_resolution(0.05).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
+        let mut subject = EditedScene::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         for _ in 0..3 {
             subject.simulation.step(1.0 / 30.0).unwrap();
         }
@@ -316,7 +316,7 @@ mod tests {
     fn another_lattice_begins_again_and_other_sweeps_keep_the_state() {
         let mut scene = Scene::builtin("elastic-box").unwrap();
         scene.scale_resolution(0.4).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
+        let mut subject = EditedScene::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         subject.simulation.step(0.01).unwrap();
         let before = subject.simulation.positions().to_vec();
         assert_eq!(subject.set("solver.staggered.boundary_sweeps", "2").unwrap(), Applied::Kept);
@@ -329,8 +329,8 @@ mod tests {
     #[test]
     fn a_click_pins_a_vertex_another_lets_it_go_and_the_scene_says_both() {
         let mut subject = subject();
-        let held = |subject: &Subject| subject.simulation.pinned_points().count();
-        let in_scene = |subject: &Subject| {
+        let held = |subject: &EditedScene| subject.simulation.pinned_points().count();
+        let in_scene = |subject: &EditedScene| {
             let again = Simulation::new(subject.scene.clone()).unwrap();
             again.pinned_points().count()
         };

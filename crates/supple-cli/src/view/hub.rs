@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::extract::ws::{Message, Utf8Bytes};
 use tokio::sync::{mpsc, watch};
 
-use super::message::Request;
+use super::message::PageRequest;
 use super::snapshot::Snapshot;
 
 /// Maximum number of clients.
@@ -26,7 +26,7 @@ pub(super) struct ClientId(u64);
 /// An event of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
-    Asked(Request),
+    Asked(PageRequest),
     Left,
 }
 
@@ -138,7 +138,7 @@ impl Hub {
 
 impl Seat {
     /// Forwards a request. The error states why it is rejected.
-    pub(super) fn ask(&self, request: Request) -> Result<(), String> {
+    pub(super) fn ask(&self, request: PageRequest) -> Result<(), String> {
         let mut queue = lock(&self.hub.queue);
         let last = queue.iter_mut().rev().find(|(id, _)| *id == self.id);
         if let Some((_, Event::Asked(last))) = last
@@ -179,12 +179,12 @@ mod tests {
         let hub = Hub::new();
         let seat = hub.join().unwrap();
         for x in 0..1000 {
-            seat.ask(Request::Drag { target: DVec3::X * f64::from(x) }).unwrap();
+            seat.ask(PageRequest::Drag { target: DVec3::X * f64::from(x) }).unwrap();
         }
         let waiting = hub.wait(Duration::ZERO, false);
         assert_eq!(waiting.len(), 1);
-        assert_eq!(waiting[0].1, Event::Asked(Request::Drag { target: DVec3::X * 999.0 }));
-        let accepted = (0..1000).filter(|_| seat.ask(Request::Step {}).is_ok()).count();
+        assert_eq!(waiting[0].1, Event::Asked(PageRequest::Drag { target: DVec3::X * 999.0 }));
+        let accepted = (0..1000).filter(|_| seat.ask(PageRequest::Step {}).is_ok()).count();
         assert_eq!(accepted, LONGEST_QUEUE);
     }
 

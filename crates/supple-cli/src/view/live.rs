@@ -15,13 +15,13 @@ use supple::output::FrameSurface;
 use supple::scene::Scene;
 use supple::simulation::{GrabId, HierarchyLevel, Registry, Slice, StepReport};
 
-use super::changes::{Applied, Subject};
+use super::changes::{Applied, EditedScene};
 use super::clock::Clock;
 use super::controls::{Control, controls};
 use super::hub::{ClientId, Event, Hub};
-use super::message::{self, Binary, Kind, Request};
+use super::message::{self, BinaryKind, BinaryMessage, PageRequest};
 use super::snapshot::Drawer;
-use super::state::State;
+use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
@@ -33,7 +33,7 @@ const MOST_RESIDUALS: usize = 200;
 
 /// The scene being simulated and watched.
 pub(super) struct Live {
-    subject: Subject,
+    subject: EditedScene,
     hub: Arc<Hub>,
     clock: Clock,
     drawer: Drawer,
@@ -76,7 +76,7 @@ impl Live {
     /// Builds the scene; nothing moves yet.
     pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
         let drawer = Drawer::new(&scene, 1);
-        let subject = Subject::new(scene, simd, steppers)?;
+        let subject = EditedScene::new(scene, simd, steppers)?;
         let notes = subject.simulation.notes();
         Ok(Self {
             subject,
@@ -156,49 +156,49 @@ impl Live {
         }
     }
 
-    fn perform(&mut self, client: ClientId, request: Request) -> Result<(), String> {
+    fn perform(&mut self, client: ClientId, request: PageRequest) -> Result<(), String> {
         match request {
-            Request::Drawn {} => {}
-            Request::Grab { origin, direction } => {
+            PageRequest::Drawn {} => {}
+            PageRequest::Grab { origin, direction } => {
                 self.release(client);
                 if let Some(grab) = self.subject.simulation.grab(&Ray { origin, direction }) {
                     self.grabs.insert(client, grab);
                     self.has_news = true;
                 }
             }
-            Request::Drag { target } => {
+            PageRequest::Drag { target } => {
                 if let Some(&grab) = self.grabs.get(&client) {
                     self.subject.simulation.move_to(grab, target).map_err(|error| error.to_string())?;
                     self.has_news = true;
                 }
             }
-            Request::Release {} => self.release(client),
-            Request::Pin { origin, direction } => {
+            PageRequest::Release {} => self.release(client),
+            PageRequest::Pin { origin, direction } => {
                 let pinned = self.subject.toggle_pin(&Ray { origin, direction });
                 pinned.map_err(|error| error.to_string())?;
                 self.has_news = true;
             }
-            Request::Unpin { at } => {
+            PageRequest::Unpin { at } => {
                 self.subject.unpin_near(at).map_err(|error| error.to_string())?;
                 self.has_news = true;
             }
-            Request::Pause {} => self.clock.run(false),
-            Request::Play {} => {
+            PageRequest::Pause {} => self.clock.run(false),
+            PageRequest::Play {} => {
                 self.problem = None;
                 self.clock.run(true);
             }
-            Request::Step {} => {
+            PageRequest::Step {} => {
                 self.problem = None;
                 self.clock.run(false);
                 self.step();
             }
-            Request::Reset {} => self.reset()?,
-            Request::Speed { factor } => self.clock.set_speed(factor)?,
-            Request::Set { path, value } => self.set(client, &path, &value)?,
-            Request::Save {} => self.save(client)?,
-            Request::Hierarchy { slice } => self.show_hierarchy(client, &slice),
-            Request::Stress {} => self.show_stress(client)?,
-            Request::Seek { .. } => {
+            PageRequest::Reset {} => self.reset()?,
+            PageRequest::Speed { factor } => self.clock.set_speed(factor)?,
+            PageRequest::Set { path, value } => self.set(client, &path, &value)?,
+            PageRequest::Save {} => self.save(client)?,
+            PageRequest::Hierarchy { slice } => self.show_hierarchy(client, &slice),
+            PageRequest::Stress {} => self.show_stress(client)?,
+            PageRequest::Seek { .. } => {
                 return Err("a live simulation has no timeline; open a run instead".into());
             }
         }
@@ -267,7 +267,7 @@ impl Live {
         let units: Vec<&str> = stress.bodies.iter().map(|(unit, _)| unit.symbol()).collect();
         let header =
             json!({ "topology": self.shown_topology(), "units": units, "points": stress.of_point.len() });
-        let mut message = Binary::new(Kind::Stress, &header, stress.of_point.len());
+        let mut message = BinaryMessage::new(BinaryKind::Stress, &header, stress.of_point.len());
         message.numbers(stress.of_point.iter().map(|stress| *stress as f32));
         self.hub.answer(client, Message::Binary(message.finish()));
         Ok(())
@@ -313,7 +313,7 @@ impl Live {
             notes: &self.notes,
             controls: controls(scene, simulation, &self.subject.steppers),
         };
-        let state = State::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        let state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);
         self.hub.set_state(state.text());
     }
 }
@@ -346,7 +346,7 @@ fn hierarchy_message(levels: &[HierarchyLevel], mut about: Value) -> axum::body:
         })
     };
     about["levels"] = levels.iter().map(header).collect();
-    let mut message = Binary::new(Kind::Hierarchy, &about, 0);
+    let mut message = BinaryMessage::new(BinaryKind::Hierarchy, &about, 0);
     for level in levels {
         message.words(level.region_of_point.iter().copied());
         message.points(level.nodes.iter().map(|p| p.as_vec3()));

@@ -15,9 +15,9 @@ use supple::simulation::{FrameReport, Registry, scene_of_run_with};
 
 use super::clock::Clock;
 use super::hub::{ClientId, Event, Hub};
-use super::message::{self, Request};
+use super::message::{self, PageRequest};
 use super::snapshot::Drawer;
-use super::state::State;
+use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
@@ -160,39 +160,39 @@ impl Player {
         self.has_news = true;
     }
 
-    fn perform(&mut self, client: ClientId, request: Request) {
+    fn perform(&mut self, client: ClientId, request: PageRequest) {
         let refusal = match request {
-            Request::Seek { place } => {
+            PageRequest::Seek { place } => {
                 self.clock.run(false);
                 self.show(place.min(self.frames.len().saturating_sub(1)));
                 Ok(())
             }
-            Request::Pause {} => {
+            PageRequest::Pause {} => {
                 self.clock.run(false);
                 Ok(())
             }
-            Request::Play {} => {
+            PageRequest::Play {} => {
                 self.clock.run(true);
                 Ok(())
             }
-            Request::Step {} => {
+            PageRequest::Step {} => {
                 self.clock.run(false);
                 self.show((self.place + 1).min(self.frames.len().saturating_sub(1)));
                 Ok(())
             }
-            Request::Reset {} => {
+            PageRequest::Reset {} => {
                 self.show(0);
                 Ok(())
             }
-            Request::Speed { factor } => self.clock.set_speed(factor),
-            Request::Drawn {} | Request::Release {} | Request::Drag { .. } => Ok(()),
-            Request::Grab { .. }
-            | Request::Pin { .. }
-            | Request::Unpin { .. }
-            | Request::Set { .. }
-            | Request::Save {}
-            | Request::Hierarchy { .. }
-            | Request::Stress {} => {
+            PageRequest::Speed { factor } => self.clock.set_speed(factor),
+            PageRequest::Drawn {} | PageRequest::Release {} | PageRequest::Drag { .. } => Ok(()),
+            PageRequest::Grab { .. }
+            | PageRequest::Pin { .. }
+            | PageRequest::Unpin { .. }
+            | PageRequest::Set { .. }
+            | PageRequest::Save {}
+            | PageRequest::Hierarchy { .. }
+            | PageRequest::Stress {} => {
                 Err("this is a recorded run, which contains only positions and cannot be changed: \
                  `supple view` a scene for that"
                     .into())
@@ -238,7 +238,7 @@ impl Player {
             notes: [],
             controls: [],
         };
-        let state = State::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
+        let state = ViewState::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
         self.hub.set_state(state.text());
     }
 }

@@ -16,7 +16,7 @@ const TASK_SHARE: f64 = 1.0 / 24.0;
 const SMALL: f64 = 2e6;
 
 /// The schedule.
-pub(super) struct Schedule {
+pub(super) struct FactorSchedule {
     /// Consecutive supernodes processed by one thread, in ascending order, without those of `top`.
     pub(super) tasks: Vec<Range<usize>>,
     /// Supernodes processed after all tasks, in ascending order.
@@ -29,7 +29,7 @@ pub(super) struct Schedule {
     pub(super) room: usize,
 }
 
-impl Schedule {
+impl FactorSchedule {
     /// Schedules supernodes of `dof` scalars per block.
     pub(super) fn new(supernodes: &Supernodes, dof: usize) -> Self {
         let work = subtree_work(supernodes, dof);

@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::{DenseArray, SparseMatrix};
-use crate::{BlockMatrix, BlockPattern, Graph, LinearError, graph_order, morton_order};
+use crate::{BlockMatrix, BlockPattern, CouplingGraph, LinearError, graph_order, morton_order};
 use supple_core::FileError;
 
 /// Rows of one unknown per node are regrouped unless consecutive triples fill their blocks to this fraction.
@@ -108,7 +108,7 @@ fn grouping(sparse: &SparseMatrix, points: Option<&[DVec3]>) -> Vec<u32> {
     };
     let mut rows: Vec<u32> = match points {
         Some(points) if one_a_node => morton_order(points),
-        None if one_a_node => graph_order(Graph::new(&sparse.starts, &sparse.columns)),
+        None if one_a_node => graph_order(CouplingGraph::new(&sparse.starts, &sparse.columns)),
         _ => (0..n as u32).collect(),
     };
     rows.resize(n.next_multiple_of(3), NOBODY);

@@ -5,7 +5,7 @@
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
 
-use super::supernodes::Level;
+use super::supernodes::SupernodeLevel;
 use crate::BlockMatrix;
 
 /// Nodes per task.
@@ -81,7 +81,7 @@ const fn factors() -> [u64; 9] {
 }
 
 /// The domains of each level touched by some nodes of the finest one; all of them if there is no list.
-pub(super) fn touched_domains(levels: &[Level], nodes: Option<&[u32]>) -> Vec<Vec<bool>> {
+pub(super) fn touched_domains(levels: &[SupernodeLevel], nodes: Option<&[u32]>) -> Vec<Vec<bool>> {
     let Some(nodes) = nodes else { return levels.iter().map(|level| vec![true; level.domains()]).collect() };
     let mut nodes = nodes.to_vec();
     let mut touched = Vec::new();

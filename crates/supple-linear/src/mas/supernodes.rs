@@ -11,7 +11,7 @@ use super::connections::Connections;
 use super::modes::ParentWeight;
 use super::morton_domains::{morton_order, runs};
 use super::stiffness_domains::strong_groups;
-use crate::{Graph, graph_order};
+use crate::{CouplingGraph, graph_order};
 
 /// Nodes in an order, split into domains.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct Grouping {
 
 /// A level's domains, and the supernodes built from them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Level {
+pub(super) struct SupernodeLevel {
     /// The node of each slot.
     pub order: Vec<u32>,
     /// The slot of each node.
@@ -39,7 +39,7 @@ pub(super) struct Level {
     pub seats: Vec<ParentWeight>,
 }
 
-impl Level {
+impl SupernodeLevel {
     /// The number of domains.
     pub(super) fn domains(&self) -> usize {
         self.starts.len() - 1
@@ -107,8 +107,8 @@ impl Level {
 
     /// Computes every node's position in its supernode: the centre of a supernode is the mean of its nodes' centres,
     /// its radius the largest distance from there plus the node's own radius.
-    fn seat(&mut self, frames: &Frames) -> Frames {
-        let mut next = Frames::still(self.supernodes());
+    fn seat(&mut self, frames: &SupernodeFrames) -> SupernodeFrames {
+        let mut next = SupernodeFrames::still(self.supernodes());
         let mut counts = vec![0.0; self.supernodes()];
         let of = |place: usize| frames.of(self.order[place] as usize);
         for (place, &parent) in self.parent.iter().enumerate() {
@@ -133,12 +133,12 @@ impl Level {
 }
 
 /// Centres and radii of a level's nodes.
-struct Frames {
+struct SupernodeFrames {
     centres: Vec<DVec3>,
     radii: Vec<f64>,
 }
 
-impl Frames {
+impl SupernodeFrames {
     fn still(count: usize) -> Self {
         Self { centres: vec![DVec3::ZERO; count], radii: vec![0.0; count] }
     }
@@ -184,7 +184,7 @@ const SHRINK: f64 = 0.75;
 
 /// How levels are built.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut {
+pub(super) struct DomainSizes {
     /// Along strong connections instead of the Morton curve.
     pub by_stiffness: bool,
     /// Nodes per domain of the finest level and of all others.
@@ -197,12 +197,12 @@ pub(super) struct Cut {
 pub(super) fn levels(
     connections: Connections,
     positions: Option<&[DVec3]>,
-    Cut { by_stiffness, sizes: [finest, coarse], most_levels }: Cut,
-) -> Vec<Level> {
+    DomainSizes { by_stiffness, sizes: [finest, coarse], most_levels }: DomainSizes,
+) -> Vec<SupernodeLevel> {
     let count = connections.starts.len() - 1;
     let mut frames = match positions {
-        Some(positions) => Frames { centres: positions.to_vec(), radii: vec![0.0; count] },
-        None => Frames::still(count),
+        Some(positions) => SupernodeFrames { centres: positions.to_vec(), radii: vec![0.0; count] },
+        None => SupernodeFrames::still(count),
     };
     let mut levels = Vec::new();
     let mut connections = connections;
@@ -215,7 +215,7 @@ pub(super) fn levels(
         } else {
             runs((0..connections.starts.len() as u32 - 1).collect(), size)
         };
-        let mut level = Level::of(grouping);
+        let mut level = SupernodeLevel::of(grouping);
         let last = level.domains() <= 1 || levels.len() + 1 == most_levels;
         if !last {
             level.split_into_supernodes(&connections);
@@ -237,6 +237,6 @@ pub(super) fn levels(
 fn finest_order(connections: &Connections, positions: Option<&[DVec3]>) -> Vec<u32> {
     match positions {
         Some(positions) => morton_order(positions),
-        None => graph_order(Graph::new(&connections.starts, &connections.neighbours)),
+        None => graph_order(CouplingGraph::new(&connections.starts, &connections.neighbours)),
     }
 }

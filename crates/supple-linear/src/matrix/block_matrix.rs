@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::LinearOperator;
 use crate::matrix::extra_rows::ExtraRows;
 use crate::matrix::point_hessians::PointHessians;
-use crate::ordering::node_order::Graph;
+use crate::ordering::node_order::CouplingGraph;
 use supple_core::state_words as words;
 
 /// The sparsity pattern. Hard-pinned vertices have no row: they are not unknowns.
@@ -129,8 +129,8 @@ impl BlockPattern {
     }
 
     /// The coupling graph; every unknown is also coupled with itself.
-    pub fn graph(&self) -> Graph<'_> {
-        Graph::new(&self.row_starts, &self.columns)
+    pub fn graph(&self) -> CouplingGraph<'_> {
+        CouplingGraph::new(&self.row_starts, &self.columns)
     }
 
     /// The slot of the diagonal block of row `i`.

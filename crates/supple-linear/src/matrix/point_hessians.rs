@@ -17,12 +17,12 @@ pub struct PointHessians {
     /// The points of each row with the weight of the row's vertex.
     in_row: Vec<(u32, f64)>,
     /// Couplings outside the pattern, by parts of the rows.
-    outside: Vec<Part>,
+    outside: Vec<RowRange>,
 }
 
 /// Couplings of some rows outside the pattern, and a buffer for the sums of one row.
 #[derive(Debug, Clone, Default)]
-struct Part {
+struct RowRange {
     outside: Vec<ExtraBlock>,
     row: Vec<(u32, DMat3)>,
 }
@@ -88,7 +88,7 @@ impl PointHessians {
         self.sort_by_row(pattern);
         let rows = pattern.unknowns();
         let mut parts = std::mem::take(&mut self.outside);
-        parts.resize_with(parts.len().max(rows.div_ceil(ROWS)), Part::default);
+        parts.resize_with(parts.len().max(rows.div_ceil(ROWS)), RowRange::default);
         self.add_rows(pattern, 0, rows, blocks, &mut parts[..rows.div_ceil(ROWS)]);
         for part in &mut parts[..rows.div_ceil(ROWS)] {
             outside.append(&mut part.outside);
@@ -103,7 +103,7 @@ impl PointHessians {
         first: usize,
         end: usize,
         blocks: &mut [DMat3],
-        parts: &mut [Part],
+        parts: &mut [RowRange],
     ) {
         if parts.len() > 1 {
             let (left, right) = parts.split_at_mut(parts.len() / 2);

@@ -14,7 +14,9 @@ use robust::{Coord, Coord3D};
 /// Triangles without area overlap nothing.
 pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3]) -> bool {
     let corners = |t: [u32; 3]| t.map(|v| positions[v as usize]);
-    let (Some(a), Some(b)) = (Flat::new(corners(first)), Flat::new(corners(second))) else {
+    let (Some(a), Some(b)) =
+        (ProjectedTriangle::new(corners(first)), ProjectedTriangle::new(corners(second)))
+    else {
         return false;
     };
     let shared_first = [0, 1, 2].map(|i| second.contains(&first[i]));
@@ -22,7 +24,7 @@ pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3])
     match shared_first.iter().filter(|&&s| s).count() {
         0 => disjoint_indices_overlap(&a, &b),
         1 => {
-            let opposite = |flat: &Flat, shared: [bool; 3]| {
+            let opposite = |flat: &ProjectedTriangle, shared: [bool; 3]| {
                 let at = shared.iter().position(|&s| s).unwrap_or(0);
                 [flat.corners[(at + 1) % 3], flat.corners[(at + 2) % 3]]
             };
@@ -34,13 +36,13 @@ pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3])
 }
 
 /// A triangle with area, and an axis along which its projection has area too.
-struct Flat {
+struct ProjectedTriangle {
     corners: [DVec3; 3],
     /// The coordinates kept by the projection.
     plane: [usize; 2],
 }
 
-impl Flat {
+impl ProjectedTriangle {
     fn new(corners: [DVec3; 3]) -> Option<Self> {
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).abs();
         // The most likely axis first; the exact test decides.
@@ -85,7 +87,7 @@ impl Flat {
     }
 }
 
-fn disjoint_indices_overlap(a: &Flat, b: &Flat) -> bool {
+fn disjoint_indices_overlap(a: &ProjectedTriangle, b: &ProjectedTriangle) -> bool {
     if a.separates(&b.corners) || b.separates(&a.corners) {
         return false;
     }
@@ -94,8 +96,15 @@ fn disjoint_indices_overlap(a: &Flat, b: &Flat) -> bool {
 }
 
 /// Two triangles with a common edge overlap where they are coplanar and on the same side of it.
-fn folded_onto(a: &Flat, shared_a: [bool; 3], b: &Flat, shared_b: [bool; 3]) -> bool {
-    let apex = |flat: &Flat, shared: [bool; 3]| flat.corners[shared.iter().position(|&s| !s).unwrap_or(0)];
+fn folded_onto(
+    a: &ProjectedTriangle,
+    shared_a: [bool; 3],
+    b: &ProjectedTriangle,
+    shared_b: [bool; 3],
+) -> bool {
+    let apex = |flat: &ProjectedTriangle, shared: [bool; 3]| {
+        flat.corners[shared.iter().position(|&s| !s).unwrap_or(0)]
+    };
     let apex_b = apex(b, shared_b);
     if a.side(apex_b) != 0 {
         return false;

@@ -47,7 +47,7 @@ pub(super) const LONG_DIRECTIONS: usize = 6;
 const BLOCK: usize = 8;
 
 /// A lattice that covers some bounds with at least one cell to spare on every side.
-pub(super) struct Lattice {
+pub(super) struct BccLattice {
     /// Points of each kind along x, y and z.
     pub counts: [usize; 3],
     low: DVec3,
@@ -56,7 +56,7 @@ pub(super) struct Lattice {
     offsets: [[isize; 14]; 2],
 }
 
-impl Lattice {
+impl BccLattice {
     /// A lattice with a corner in the middle of `bounds`, so that symmetric shapes give symmetric meshes.
     pub(super) fn new((low, high): (DVec3, DVec3), cell: f64) -> Result<Self, Error> {
         if !(cell.is_finite() && cell > 0.0) {
@@ -196,7 +196,7 @@ fn index_offset([nx, ny, _]: [usize; 3], kind: i32, direction: IVec3) -> isize {
 
 /// Writes the sides of the points of one slab of cells.
 struct SideWriter<'a, F: ?Sized> {
-    lattice: &'a Lattice,
+    lattice: &'a BccLattice,
     field: &'a F,
     sides: &'a mut [i8],
     /// The index of the point of `sides[0]`.

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::groups::Groups;
+use super::groups::UnionFind;
 use super::stuffing::{SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
 use crate::geometry::triangle::intersect_ray;
@@ -228,7 +228,7 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
 
 /// The number of components of elements connected by shared vertices.
 fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
-    let mut groups = Groups::new(vertices);
+    let mut groups = UnionFind::new(vertices);
     let mut used = vec![false; vertices];
     for element in elements {
         for &v in element {

@@ -8,13 +8,13 @@ use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
-use supple::mesh::octree::{Inside, Octree, fill};
+use supple::mesh::octree::{Grading, Octree, fill};
 use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Smoother, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Reductions of the largest error that are reported.
 const REDUCTIONS: [f64; 3] = [1e-1, 1e-3, 1e-6];
@@ -23,7 +23,7 @@ const SHAKE: f64 = 100.0;
 
 /// A method of the figure.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Way {
+pub(super) enum SolveMethod {
     Plain,
     Jacobi,
     Cycles,
@@ -31,11 +31,15 @@ pub(super) enum Way {
 }
 
 /// All methods.
-const WAYS: [(Way, &str); 4] =
-    [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
+const WAYS: [(SolveMethod, &str); 4] = [
+    (SolveMethod::Plain, "CG"),
+    (SolveMethod::Jacobi, "Jacobi-CG"),
+    (SolveMethod::Cycles, "MG"),
+    (SolveMethod::Preconditioned, "MGPCG"),
+];
 
 /// Seconds and the largest error over that at the start, after every iteration.
-pub(super) type Curve = Vec<[f64; 2]>;
+pub(super) type ErrorCurve = Vec<[f64; 2]>;
 
 /// Figure 14, for cubes of 64 cells per side and more.
 pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
@@ -66,17 +70,20 @@ impl Shaken {
         findings.add(format!("{size}, octree"), "elements", None, elements as f64);
         let mut curves = Vec::new();
         for (way, name) in WAYS {
-            request.tell(&format!("{name}, {size} cells"));
+            request.report_progress(&format!("{name}, {size} cells"));
             let curve = self.solve(way, request.count("most"), &[]).points;
-            tell(&curve, size, name, findings);
+            report_progress(&curve, size, name, findings);
             curves.push(curve);
         }
         tell_ratios(&curves, size, findings);
-        let line = |((_, name), points): (&(Way, &str), Curve)| Line { name: (*name).to_owned(), points };
+        let line = |((_, name), points): (&(SolveMethod, &str), ErrorCurve)| PlotLine {
+            name: (*name).to_owned(),
+            points,
+        };
         let plot = Plot {
             title,
             labels: ["seconds", "largest error / initial largest error"],
-            scales: [Scale::Linear, Scale::Logarithmic],
+            scales: [AxisScale::Linear, AxisScale::Logarithmic],
             lines: WAYS.iter().zip(curves).map(line).collect(),
         };
         findings.plots = vec![("", plot)];
@@ -84,7 +91,7 @@ impl Shaken {
 }
 
 /// When a method reached each reduction.
-fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
+fn report_progress(curve: &ErrorCurve, size: usize, name: &str, findings: &mut Findings) {
     for reduction in REDUCTIONS {
         let case = format!("{size}, {name}, to {reduction:.0e}");
         let [iterations, seconds] = reached(curve, reduction).unwrap_or([f64::INFINITY; 2]);
@@ -94,7 +101,7 @@ fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
 }
 
 /// Speedup of conjugate gradients by the cycle.
-fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
+fn tell_ratios(curves: &[ErrorCurve], size: usize, findings: &mut Findings) {
     for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
         for reduction in REDUCTIONS {
             let [slow, fast] = [way, 3].map(|way| reached(&curves[way], reduction));
@@ -111,7 +118,7 @@ fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
 }
 
 /// Iterations and seconds until the error has fallen by this factor.
-fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
+fn reached(curve: &ErrorCurve, reduction: f64) -> Option<[f64; 2]> {
     let at = curve.iter().position(|[_, error]| *error <= reduction)?;
     Some([at as f64, curve[at][0]])
 }
@@ -147,7 +154,7 @@ impl Shaken {
         cell: f64,
         held: impl Fn(&Octree) -> Vec<bool>,
     ) -> Result<Self, Failure> {
-        let filled = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1));
+        let filled = fill(&surface.positions, surface.triangles(), cell, Grading::Layers(1));
         let tree = filled.map_err(Failure::of)?.tree;
         let poisson = request.value("poisson");
         let lambda = (2.0 * poisson / (1.0 - 2.0 * poisson)) as f32;
@@ -173,16 +180,16 @@ impl Shaken {
     }
 
     /// Solves by a method, in at most this many iterations, and stores the displacements after some of them.
-    pub(super) fn solve(&mut self, way: Way, most: usize, kept: &[usize]) -> Curves {
-        let curves = Curves::new(&self.start, kept);
+    pub(super) fn solve(&mut self, way: SolveMethod, most: usize, kept: &[usize]) -> CurveRecorder {
+        let curves = CurveRecorder::new(&self.start, kept);
         match way {
-            Way::Cycles => self.cycles(most, curves),
+            SolveMethod::Cycles => self.cycles(most, curves),
             _ => self.conjugate_gradients(way, most, curves),
         }
     }
 
     /// `x += M (0 - K x)`.
-    fn cycles(&mut self, most: usize, mut curve: Curves) -> Curves {
+    fn cycles(&mut self, most: usize, mut curve: CurveRecorder) -> CurveRecorder {
         let operator = self.multigrid.operator();
         let mut x = self.start.clone();
         let (mut r, mut z) = (x.clone(), x.clone());
@@ -198,7 +205,12 @@ impl Shaken {
         curve
     }
 
-    fn conjugate_gradients(&mut self, way: Way, most: usize, mut curve: Curves) -> Curves {
+    fn conjugate_gradients(
+        &mut self,
+        way: SolveMethod,
+        most: usize,
+        mut curve: CurveRecorder,
+    ) -> CurveRecorder {
         let operator = self.multigrid.operator();
         let mut jacobi = Jacobi::new(&operator, &self.held);
         let mut x = self.start.clone();
@@ -208,8 +220,8 @@ impl Shaken {
         let mut before = None;
         for _ in 0..most {
             match way {
-                Way::Preconditioned => self.multigrid.apply(&r, &mut z),
-                Way::Jacobi => jacobi.apply(&r, &mut z),
+                SolveMethod::Preconditioned => self.multigrid.apply(&r, &mut z),
+                SolveMethod::Jacobi => jacobi.apply(&r, &mut z),
                 _ => z.copy_from_slice(&r),
             }
             let rz = dot(&r, &z);
@@ -251,16 +263,16 @@ impl Jacobi {
 }
 
 /// A curve under construction.
-pub(super) struct Curves {
+pub(super) struct CurveRecorder {
     begun: Instant,
     first: f64,
-    pub(super) points: Curve,
+    pub(super) points: ErrorCurve,
     /// Iterations after which displacements are stored.
     wanted: Vec<usize>,
     pub(super) kept: Vec<Vec<DVec3>>,
 }
 
-impl Curves {
+impl CurveRecorder {
     fn new(x: &[DVec3], wanted: &[usize]) -> Self {
         let kept = if wanted.contains(&0) { vec![x.to_vec()] } else { Vec::new() };
         let points = vec![[0.0, 1.0]];

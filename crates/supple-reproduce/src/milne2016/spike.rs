@@ -10,13 +10,13 @@ use supple::solvers::octree;
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Newton steps, iterations, and the paper's seconds and Newton steps per frame.
 const LIMITS: [([u32; 2], f64, Option<f64>); 2] = [([20, 20], 26.2, Some(11.4)), ([10, 3], 8.8, None)];
 
 /// Means over some frames.
-struct Course {
+struct FrameAverages {
     seconds: f64,
     newton_steps: f64,
     /// Kinetic energy in joules, frame by frame.
@@ -29,7 +29,7 @@ pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
     let mut courses = Vec::new();
     for ([newton, iterations], seconds, steps) in LIMITS {
         let case = format!("at most {newton} Newton steps of {iterations} iterations");
-        request.tell(&case);
+        request.report_progress(&case);
         let course = course(request, newton, iterations)?;
         findings.add(case.clone(), "seconds per frame", seconds, course.seconds);
         findings.add(case.clone(), "Newton steps per frame", steps, course.newton_steps);
@@ -37,9 +37,9 @@ pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
     }
     let [(_, fine), (case, coarse)] = &courses[..] else { return Ok(findings) };
     findings.add(case.clone(), "speedup", 26.2 / 8.8, fine.seconds / coarse.seconds);
-    let sum = |course: &Course| course.kinetic.iter().sum::<f64>();
+    let sum = |course: &FrameAverages| course.kinetic.iter().sum::<f64>();
     findings.add(case.clone(), "kinetic energy / that with more iterations", None, sum(coarse) / sum(fine));
-    let line = |(name, course): (String, Course)| Line {
+    let line = |(name, course): (String, FrameAverages)| PlotLine {
         name,
         points: course
             .kinetic
@@ -51,14 +51,14 @@ pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
     let plot = Plot {
         title: "kinetic energy of a ball with thin spikes".to_owned(),
         labels: ["frame", "joules"],
-        scales: [Scale::Linear; 2],
+        scales: [AxisScale::Linear; 2],
         lines: courses.into_iter().map(line).collect(),
     };
     findings.plots.push(("", plot));
     Ok(findings)
 }
 
-fn course(request: &Request, newton: u32, iterations: u32) -> Result<Course, Failure> {
+fn course(request: &Request, newton: u32, iterations: u32) -> Result<FrameAverages, Failure> {
     let mut scene = Scene::builtin("spike").map_err(Failure::of)?;
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.solver.max_iterations = newton;
@@ -66,7 +66,7 @@ fn course(request: &Request, newton: u32, iterations: u32) -> Result<Course, Fai
     let step = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let frames = request.count("frames");
-    let mut course = Course { seconds: 0.0, newton_steps: 0.0, kinetic: Vec::new() };
+    let mut course = FrameAverages { seconds: 0.0, newton_steps: 0.0, kinetic: Vec::new() };
     let begun = Instant::now();
     for _ in 0..frames {
         let report = simulation.step(step).map_err(Failure::of)?;

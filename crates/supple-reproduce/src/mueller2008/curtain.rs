@@ -10,7 +10,7 @@ use supple::solvers::hpbd::Options;
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Cells from the upper to the lower edge.
 const ROWS: u32 = 126;
@@ -44,18 +44,18 @@ pub(super) fn sweeps_for_strain(request: &Request) -> Result<Findings, Failure> 
     for levels in LEVELS {
         let mut points = Vec::new();
         for strain in STRAINS {
-            request.tell(&format!("{levels} levels, strain {strain}"));
+            request.report_progress(&format!("{levels} levels, strain {strain}"));
             let case = format!("{levels} coarse levels, {:.0} %", 100.0 * strain);
             let found = fewest_sweeps(levels, strain, request)?;
             findings.add(case, "sweeps", None, found.map_or(f64::INFINITY, f64::from));
             points.extend(found.map(|sweeps| [100.0 * strain, f64::from(sweeps)]));
         }
-        lines.push(Line { name: format!("{levels} coarse levels"), points });
+        lines.push(PlotLine { name: format!("{levels} coarse levels"), points });
     }
     let plot = Plot {
         title: format!("sweeps to limit the strain of {ROWS} rows"),
         labels: ["strain (%)", "sweeps"],
-        scales: [Scale::Linear, Scale::Logarithmic],
+        scales: [AxisScale::Linear, AxisScale::Logarithmic],
         lines,
     };
     findings.plots.push(("", plot));
@@ -84,7 +84,7 @@ fn fewest_sweeps(levels: u32, strain: f64, request: &Request) -> Result<Option<u
 pub(super) fn stretch_and_speed(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (name, levels, sweeps, paper) in CASES {
-        request.tell(name);
+        request.report_progress(name);
         let hung = hang(levels, sweeps, request)?;
         let case = format!("{name}, {} triangles", hung.triangles);
         findings.add(case.clone(), "strain of the length (%)", None, 100.0 * hung.strain);

@@ -18,7 +18,7 @@ const CASES: [(&str, u32, Option<f64>); 2] =
 pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (name, levels, paper) in CASES {
-        request.tell(name);
+        request.report_progress(name);
         let mut scene = Scene::builtin("dress").map_err(Failure::of)?;
         scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
         scene.solver.options.get_mut::<hpbd::Options>().levels = levels;

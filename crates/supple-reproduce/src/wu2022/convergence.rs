@@ -9,7 +9,7 @@ use supple::simulation::Simulation;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::course::{Course, Problem, plots};
+use super::course::{CgRun, ReferenceProblem, plots};
 use super::examples::{
     STEP, Spreading, armadillo, as_in_the_paper, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
@@ -43,11 +43,11 @@ fn compare(
     paper_setup: &[(&str, f64)],
     request: &Request,
 ) -> Result<Findings, Failure> {
-    request.tell("exact solution");
-    let problem = Problem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
+    request.report_progress("exact solution");
+    let problem = ReferenceProblem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
     let mut courses = Vec::new();
     for (name, linear) in all {
-        request.tell(name);
+        request.report_progress(name);
         courses.push(problem.solve(name, linear, request.simd)?);
     }
     let mut findings = Findings::default();
@@ -74,7 +74,7 @@ fn compare(
 pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     const AGES: [usize; 5] = [0, 10, 20, 40, 60];
     let steps = request.count("steps").max(61);
-    request.tell(&format!("{steps} steps of the cloth on a rotating ball"));
+    request.report_progress(&format!("{steps} steps of the cloth on a rotating ball"));
     let scene = builtin("cloth-drop", request.value("resolution"))?;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let mut positions = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
             simulation.step(STEP).map_err(Failure::of)?;
         }
     }
-    let problem = Problem::new(simulation.step_system(STEP).map_err(Failure::of)?, request.simd)?;
+    let problem = ReferenceProblem::new(simulation.step_system(STEP).map_err(Failure::of)?, request.simd)?;
     let pairs = problem.system.matrix.outside().len();
     let mut findings = Findings::default();
     let mut courses = Vec::new();
@@ -109,11 +109,11 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
 
 /// Figure 10: the size of domains, and the levels.
 pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
-    let problem = Problem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
+    let problem = ReferenceProblem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
     let positions = &problem.system.current;
-    let mut courses: Vec<Course> = Vec::new();
+    let mut courses: Vec<CgRun> = Vec::new();
     let mut add = |name: String, mut made: Box<dyn Preconditioner>| -> Result<(), Failure> {
-        request.tell(&name);
+        request.report_progress(&name);
         let begun = Instant::now();
         made.update(&problem.system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
         courses.push(problem.course(&name, &mut *made, begun.elapsed().as_secs_f64())?);
@@ -157,8 +157,9 @@ pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let mut courses = Vec::new();
     for (case, spreading) in cases {
-        request.tell(case);
-        let problem = Problem::new(armadillo(request.value("vertices"), spreading, request)?, request.simd)?;
+        request.report_progress(case);
+        let problem =
+            ReferenceProblem::new(armadillo(request.value("vertices"), spreading, request)?, request.simd)?;
         for (name, linear) in &solvers {
             let course = problem.solve(&format!("{case}, {name}"), linear, request.simd)?;
             let case = format!("{} vertices, {}", problem.system.rhs.len(), course.name);

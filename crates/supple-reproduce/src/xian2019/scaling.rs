@@ -15,7 +15,7 @@ use super::examples::{ARMADILLO, FPS};
 use super::measure::{Timed, iterations, v_cycle};
 use super::table3::running;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// The armadillos of table 1: vertices.
 const ARMADILLOS: [f64; 6] = [1241.0, 6654.0, 14_779.0, 50_736.0, 95_587.0, 126_966.0];
@@ -35,7 +35,7 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
     for vertices in ARMADILLOS {
-        request.tell(&format!("armadillo of {:.0} vertices", size * vertices));
+        request.report_progress(&format!("armadillo of {:.0} vertices", size * vertices));
         paths.push(tip_path(armadillo.scene(size * vertices, solved(), request)?, request)?);
     }
     let mut findings = Findings::default();
@@ -47,12 +47,12 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     }
     let line = |(name, path): (String, Vec<DVec3>)| {
         let points = path.iter().enumerate().map(|(frame, tip)| [frame as f64 / FPS, tip.y]).collect();
-        Line { name, points }
+        PlotLine { name, points }
     };
     let plot = Plot {
         title: "the same swing at six resolutions".into(),
         labels: ["time in seconds", "rise of the feet in metres"],
-        scales: [Scale::Linear; 2],
+        scales: [AxisScale::Linear; 2],
         lines: paths.into_iter().map(line).collect(),
     };
     findings.plots.push(("", plot));
@@ -110,7 +110,7 @@ pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for k in 0..6 {
         let elements = smallest * (largest / smallest).powf(f64::from(k) / 5.0);
-        request.tell(&format!("armadillo of {elements:.0} tetrahedra"));
+        request.report_progress(&format!("armadillo of {elements:.0} tetrahedra"));
         let solver = iterations(Method::PROJECTIVE, 1, v_cycle(Levels::Auto, Smoother::GaussSeidel, 3));
         let scene = ARMADILLO.scene(elements / ELEMENTS_A_VERTEX, solver, request)?;
         let bytes = hierarchy_bytes(scene.clone(), request)?;
@@ -134,8 +134,8 @@ fn against_elements(label: &'static str, points: Vec<[f64; 2]>) -> Plot {
     Plot {
         title: label.into(),
         labels: ["tetrahedra", label],
-        scales: [Scale::Logarithmic; 2],
-        lines: vec![Line { name, points }],
+        scales: [AxisScale::Logarithmic; 2],
+        lines: vec![PlotLine { name, points }],
     }
 }
 

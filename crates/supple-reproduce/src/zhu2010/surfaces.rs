@@ -74,7 +74,7 @@ fn roughness(
     padding: u32,
     interpolation: Interpolation,
 ) -> Result<f64, Failure> {
-    request.tell(&format!("cells of {cell} m, {name}"));
+    request.report_progress(&format!("cells of {cell} m, {name}"));
     let mut scene = Scene::from_toml(ARM, "arm", ".").map_err(Failure::of)?;
     let options = scene.solver.options.get_mut::<staggered::Options>();
     (options.cell, options.padding, options.interpolation) = (Some(cell), padding, interpolation);

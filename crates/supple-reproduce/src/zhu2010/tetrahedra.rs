@@ -20,7 +20,7 @@ const SOLVED: f64 = 1e-3;
 const SECONDS: [f64; 2] = [10.2, 43.5];
 
 /// A method, with the paper's figures.
-struct Way {
+struct ComparedMethod {
     name: &'static str,
     method: Method,
     linear: LinearKind,
@@ -29,22 +29,22 @@ struct Way {
 }
 
 /// The lattice comes first: the others are compared with it.
-const WAYS: [Way; 3] = [
-    Way {
+const WAYS: [ComparedMethod; 3] = [
+    ComparedMethod {
         name: "staggered lattice",
         method: Method::STAGGERED,
         linear: LinearKind::Cholesky,
         seconds: Some(SECONDS[0]),
         iterations: None,
     },
-    Way {
+    ComparedMethod {
         name: "Newton with conjugate gradients on tetrahedra",
         method: Method::NEWTON,
         linear: LinearKind::Jacobi,
         seconds: Some(SECONDS[1]),
         iterations: Some(5.0),
     },
-    Way {
+    ComparedMethod {
         name: "Newton with Galerkin cycles on tetrahedra",
         method: Method::NEWTON,
         linear: LinearKind::Galerkin,
@@ -71,9 +71,9 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let (mut seconds, mut lattice) = (Vec::new(), Vec::new());
     for way in &WAYS {
-        request.tell(way.name);
+        request.report_progress(way.name);
         let pulled = pull(way, tolerance, request)?;
-        request.tell(&format!("{}, to its solution", way.name));
+        request.report_progress(&format!("{}, to its solution", way.name));
         let solved = pull(way, SOLVED * tolerance, request)?;
         add_rows(&mut findings, way, [&pulled, &solved]);
         if way.method == Method::STAGGERED {
@@ -91,7 +91,7 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
 }
 
 /// The cost of a method to the requested residual, and its distance from its solution then.
-fn add_rows(findings: &mut Findings, way: &Way, [pulled, solved]: [&Pulled; 2]) {
+fn add_rows(findings: &mut Findings, way: &ComparedMethod, [pulled, solved]: [&Pulled; 2]) {
     let [mean, _] = apart(&pulled.surface, &solved.surface);
     findings.add(way.name, "seconds per frame", way.seconds, pulled.seconds);
     findings.add(way.name, "Newton iterations per frame", way.iterations, pulled.iterations);
@@ -100,7 +100,7 @@ fn add_rows(findings: &mut Findings, way: &Way, [pulled, solved]: [&Pulled; 2]) 
     findings.add(way.name, "mean distance from its solution / pull", None, mean / solved.pull);
 }
 
-fn pull(way: &Way, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {
+fn pull(way: &ComparedMethod, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {
     let mut scene = Scene::builtin("armadillo-pull").map_err(Failure::of)?;
     scene.time.mode = Mode::Quasistatic;
     let body = &mut scene.bodies[0];
