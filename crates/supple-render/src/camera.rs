@@ -158,14 +158,14 @@ impl Framing {
     /// The camera for the added points, which lie in `bounds`.
     pub(super) fn camera(&self, bounds: &Bounds) -> Camera {
         let size = (bounds.high - bounds.low).length();
-        let reach = bounds.low.abs().max(bounds.high.abs()).max_element();
-        if size <= 1e-6 * reach || size == 0.0 {
+        let extent = bounds.low.abs().max(bounds.high.abs()).max_element();
+        if size <= 1e-6 * extent || size == 0.0 {
             // A single point gets a margin of half a metre, or the resolution of its coordinates.
-            let margin = 0.5f64.max(1e-3 * reach);
-            let mut room = Self { furthest: [f64::MIN; 4], ..*self };
+            let margin = 0.5f64.max(1e-3 * extent);
+            let mut buffer = Self { furthest: [f64::MIN; 4], ..*self };
             let wide = Bounds { low: bounds.low - margin, high: bounds.high + margin };
-            room.add(wide.corners());
-            return room.camera(&wide);
+            buffer.add(wide.corners());
+            return buffer.camera(&wide);
         }
         let [right, up, forward] = Self::axes();
         let [a, b, c, d] = self.furthest;

@@ -44,7 +44,7 @@ impl Vertex {
 
 /// The kind of surface, for shading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Matter {
+pub(super) enum SurfaceKind {
     /// A body in its own colour: the back of cloth has another tint.
     Body,
     /// A body coloured by a quantity, which must keep its colours on both sides.
@@ -57,7 +57,7 @@ pub(super) enum Matter {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrawnTriangle {
     pub corners: [u32; 3],
-    pub matter: Matter,
+    pub surface_kind: SurfaceKind,
     /// Whether the edge from corner `i` to the next is an edge of the user's polygon.
     pub polygon_edges: [bool; 3],
 }
@@ -143,19 +143,19 @@ impl Drawing {
         let triangles = mesh.triangles();
         let edges = polygon_edges(mesh, &triangles);
         let positions: Vec<Vec3> = body.positions.iter().map(|p| stage.point(p.as_dvec3())).collect();
-        let (colors, matter) = match paint {
-            Paint::Body(index) => (vec![colors::body_color(index); positions.len()], Matter::Body),
+        let (colors, surface_kind) = match paint {
+            Paint::Body(index) => (vec![colors::body_color(index); positions.len()], SurfaceKind::Body),
             Paint::Regions(regions) => {
-                (regions.iter().map(|&region| colors::region_color(region)).collect(), Matter::Measured)
+                (regions.iter().map(|&region| colors::region_color(region)).collect(), SurfaceKind::Measured)
             }
             Paint::Stretch(limit) => {
                 // A little darker than the legend, otherwise shading would be lost in the nearly white middle of the scale.
                 let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
-                (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
+                (vertex_stretches(body, &triangles).into_iter().map(color).collect(), SurfaceKind::Measured)
             }
             Paint::Stress(stress, limit) => {
                 let color = |s: &f64| colors::diverging((s / limit) as f32) * 0.86;
-                (stress.iter().map(color).collect(), Matter::Measured)
+                (stress.iter().map(color).collect(), SurfaceKind::Measured)
             }
         };
         let mut part = SurfacePart { rest: mesh.positions.clone(), positions, colors, triangles, edges };
@@ -168,7 +168,7 @@ impl Drawing {
             &part.colors,
             &part.triangles,
             part.edges.into_iter(),
-            matter,
+            surface_kind,
         );
     }
 
@@ -184,7 +184,7 @@ impl Drawing {
             let halves = [([0, 1, 2], [true, true, false]), ([0, 2, 3], [false, true, true])];
             self.triangles.extend(halves.map(|(corners, polygon_edges)| DrawnTriangle {
                 corners: corners.map(|corner| first + corner),
-                matter: Matter::Measured,
+                surface_kind: SurfaceKind::Measured,
                 polygon_edges,
             }));
         }
@@ -195,7 +195,14 @@ impl Drawing {
         let color = colors::linear(collider.color.unwrap_or(colors::COLLIDER));
         let colors = vec![color; positions.len()];
         let edges = std::iter::repeat([true; 3]);
-        self.add_mesh(&collider.positions, &positions, &colors, &collider.triangles, edges, Matter::Collider);
+        self.add_mesh(
+            &collider.positions,
+            &positions,
+            &colors,
+            &collider.triangles,
+            edges,
+            SurfaceKind::Collider,
+        );
     }
 
     fn add_mesh(
@@ -205,7 +212,7 @@ impl Drawing {
         colors: &[Vec3],
         triangles: &[[u32; 3]],
         edges: impl Iterator<Item = [bool; 3]>,
-        matter: Matter,
+        surface_kind: SurfaceKind,
     ) {
         let split = split_at_creases(rest, triangles);
         let drawn: Vec<Vec3> = split.source.iter().map(|&v| positions[v as usize]).collect();
@@ -216,7 +223,7 @@ impl Drawing {
         }
         self.triangles.extend(split.triangles.iter().zip(edges).map(|(t, polygon_edges)| DrawnTriangle {
             corners: t.map(|v| first + v),
-            matter,
+            surface_kind,
             polygon_edges,
         }));
     }
@@ -349,7 +356,7 @@ fn cut_triangle(triangle: &DrawnTriangle, middle: [Option<u32>; 3]) -> Vec<Drawn
     let mut parts = Vec::with_capacity(4);
     let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| DrawnTriangle {
         corners: [a.0, b.0, c.0],
-        matter: triangle.matter,
+        surface_kind: triangle.surface_kind,
         polygon_edges: [a.1, b.1, c.1],
     };
     while outline.len() > 3 {
@@ -378,8 +385,11 @@ mod tests {
 
     fn drawing_of(positions: &[Vec3], triangles: &[[u32; 3]]) -> Drawing {
         let vertex = |&position: &Vec3| Vertex { position, normal: Vec3::Y, color: Vec3::ONE };
-        let triangle =
-            |&corners: &[u32; 3]| DrawnTriangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
+        let triangle = |&corners: &[u32; 3]| DrawnTriangle {
+            corners,
+            surface_kind: SurfaceKind::Body,
+            polygon_edges: [true; 3],
+        };
         Drawing {
             vertices: positions.iter().map(vertex).collect(),
             triangles: triangles.iter().map(triangle).collect(),

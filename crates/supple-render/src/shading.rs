@@ -5,7 +5,7 @@ use glam::Vec3;
 
 use super::ambient::Sky;
 use super::camera::StageView;
-use super::drawing::{Drawing, Matter};
+use super::drawing::{Drawing, SurfaceKind};
 use super::shadow::ShadowMap;
 
 const KEY: Vec3 = Vec3::new(1.08, 1.01, 0.92);
@@ -122,9 +122,11 @@ fn shoulder(color: Vec3) -> Vec3 {
 }
 
 /// The colour of a surface's back: cloth is paler on the reverse, so folds are visible.
-pub(super) fn back_color(color: Vec3, matter: Matter) -> Vec3 {
-    match matter {
-        Matter::Body => color.lerp(Vec3::splat(color.dot(Vec3::new(0.21, 0.72, 0.07))), 0.45) * 0.75 + 0.10,
-        Matter::Measured | Matter::Collider => color,
+pub(super) fn back_color(color: Vec3, kind: SurfaceKind) -> Vec3 {
+    match kind {
+        SurfaceKind::Body => {
+            color.lerp(Vec3::splat(color.dot(Vec3::new(0.21, 0.72, 0.07))), 0.45) * 0.75 + 0.10
+        }
+        SurfaceKind::Measured | SurfaceKind::Collider => color,
     }
 }

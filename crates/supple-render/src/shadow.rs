@@ -9,7 +9,7 @@ use super::drawing::{Drawing, DrawnTriangle};
 use super::raster::{PixelRegion, STEPS, ScreenTriangle};
 
 /// Only objects this close to the centre of the picture cast shadows (stage units).
-const REACH: f32 = 3.0;
+const CASTER_EXTENT: f32 = 3.0;
 /// Texels on each side of a map without casters.
 const BORDER: f32 = 8.0;
 /// Half the width of a shadow's soft edge, and the filter's width, in texels.
@@ -75,9 +75,10 @@ impl ShadowMap {
     /// An empty map around the casters.
     fn fitted(drawing: &Drawing, toward: Vec3, size: usize) -> Self {
         let (right, up) = toward.any_orthonormal_pair();
-        let (mut low, mut high) = (Vec2::splat(REACH), Vec2::splat(-REACH));
+        let (mut low, mut high) = (Vec2::splat(CASTER_EXTENT), Vec2::splat(-CASTER_EXTENT));
         for p in &drawing.casters {
-            let place = Vec2::new(p.dot(right), p.dot(up)).clamp(Vec2::splat(-REACH), Vec2::splat(REACH));
+            let place = Vec2::new(p.dot(right), p.dot(up))
+                .clamp(Vec2::splat(-CASTER_EXTENT), Vec2::splat(CASTER_EXTENT));
             (low, high) = (low.min(place), high.max(place));
         }
         let extent = (high - low).max_element().max(1e-3);

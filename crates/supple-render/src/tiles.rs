@@ -166,7 +166,7 @@ impl Painter<'_> {
             return self.shade(first, corner + 0.5);
         }
         // The triangles shown, the number of their samples, and the sum of the sample positions.
-        let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MOST_SAMPLES as usize];
+        let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MAX_SAMPLES as usize];
         let mut used = 0;
         for (shown, &offset) in samples.zip(offsets) {
             let group = groups[..used].iter().position(|g| g.0 == shown).unwrap_or_else(|| {
@@ -216,7 +216,7 @@ impl Painter<'_> {
             position: mix(positions),
             normal: mix(vertices.map(|v| v.normal)).normalize_or_zero() * side,
             face: face * side,
-            color: if back { back_color(color, triangle.matter) } else { color },
+            color: if back { back_color(color, triangle.surface_kind) } else { color },
             sky: sky[0] * inside[0] + sky[1] * inside[1] + sky[2] * inside[2],
             to_eye: -ray.normalize(),
         };

@@ -113,11 +113,11 @@ impl FreeFallStepper {
         gathered(&self.moved)
     }
 
-    fn report(&self, scene_state: &SceneState, begun: Instant) -> StepReport {
+    fn report(&self, scene_state: &SceneState, started: Instant) -> StepReport {
         let (x, v) = (self.unknown_positions(), self.unknown_velocities());
         let kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * scene_state.world.gravity.dot(*x)).sum();
-        let total = begun.elapsed().as_secs_f64();
+        let total = started.elapsed().as_secs_f64();
         StepReport {
             nonlinear_iterations: 1,
             linear_iterations: 0,
@@ -142,7 +142,7 @@ impl Stepper for FreeFallStepper {
         dt: f64,
         _deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let FreeFallOptions { drag } = scene_state.solver.options.get();
         for ((moved, velocities), g) in
             self.moved.iter_mut().zip(&mut self.velocities).zip(scene_state.world.gravity.to_array())
@@ -151,7 +151,7 @@ impl Stepper for FreeFallStepper {
                 (*x, *v) = fall(*x, *v, g, drag, dt);
             }
         }
-        Ok(self.report(scene_state, begun))
+        Ok(self.report(scene_state, started))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

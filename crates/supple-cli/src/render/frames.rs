@@ -67,7 +67,7 @@ impl FrameSource {
                 let numbers = numbers_to_draw(&cache, options, animated)?;
                 for &number in &numbers {
                     visit(&plain(cache.read(number).map_err(Failure::usage)?));
-                    stop_if_asked(options, || format!("reading frame {number}"))?;
+                    stop_if_interrupted(options, || format!("reading frame {number}"))?;
                 }
                 Ok(FrameSequence::OfRun { cache, numbers })
             }
@@ -102,7 +102,7 @@ fn plain(frame: Frame) -> ShownFrame {
 }
 
 /// Fails if Ctrl-C was pressed; `after` describes the completed work.
-pub(super) fn stop_if_asked(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(super) fn stop_if_interrupted(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
     if !interrupt::asked() {
         return Ok(());
     }
@@ -151,7 +151,7 @@ fn simulate(
             spool.push(&shown).map_err(disk_error)?;
         }
         progress.set(frame, last);
-        stop_if_asked(options, || format!("simulating frame {frame} of {last}"))?;
+        stop_if_interrupted(options, || format!("simulating frame {frame} of {last}"))?;
     }
     progress.end();
     Ok(spool)

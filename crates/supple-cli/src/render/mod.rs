@@ -14,7 +14,7 @@ use supple_render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
 
-use self::frames::{FrameSequence, FrameSource, stop_if_asked};
+use self::frames::{FrameSequence, FrameSource, stop_if_interrupted};
 use self::spool::ShownFrame;
 use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
@@ -24,7 +24,7 @@ use crate::print::notice;
 use crate::progress::Progress;
 
 /// Maximum frame rate of animations: GIF delays are in hundredths of a second, and viewers slow down faster ones.
-const MOST_GIF_FPS: f64 = 50.0;
+const MAX_GIF_FPS: f64 = 50.0;
 
 /// Draws a picture or an animation.
 pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Failure> {
@@ -106,7 +106,7 @@ fn write_animation(
     common: &Common,
 ) -> Result<(), Failure> {
     let progress = Progress::work(common, "drawing");
-    let fps = (studio.fps / f64::from(options.every.unwrap_or(1))).min(MOST_GIF_FPS);
+    let fps = (studio.fps / f64::from(options.every.unwrap_or(1))).min(MAX_GIF_FPS);
     let (width, height) = (studio.options.width, studio.options.height);
     let mut gif = GifWriter::new(file, width, height, fps).map_err(Failure::running)?;
     let count = frames.len();
@@ -123,7 +123,7 @@ fn write_animation(
         done += batch.len();
         progress.set(done as u32, count as u32);
         if done < count {
-            stop_if_asked(options, || format!("drawing {done} of {count} frames"))?;
+            stop_if_interrupted(options, || format!("drawing {done} of {count} frames"))?;
         }
     }
     progress.end();

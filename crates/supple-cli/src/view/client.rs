@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 
-use super::hub::{Hub, Seat};
+use super::hub::{ClientSlot, Hub};
 use super::message::{self, PageRequest};
 use super::snapshot::Snapshot;
 
@@ -15,9 +15,9 @@ struct Disconnected;
 /// The state of a client.
 struct ClientState {
     socket: WebSocket,
-    seat: Seat,
+    slot: ClientSlot,
     /// Whether it has received the state, without which no frame makes sense.
-    is_told: bool,
+    has_state: bool,
     /// Whether the last frame is on the screen.
     is_ready: bool,
     /// The topology last sent to it.
@@ -26,12 +26,12 @@ struct ClientState {
 
 /// Serves a client until it disconnects.
 pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
-    let Some(seat) = hub.join() else {
+    let Some(slot) = hub.join() else {
         let reason = "too many pages are open for this simulation: close some".into();
         let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
         return;
     };
-    let mut client = ClientState { socket, seat, is_told: false, is_ready: true, topology: None };
+    let mut client = ClientState { socket, slot, has_state: false, is_ready: true, topology: None };
     while client.turn().await.is_ok() {}
 }
 
@@ -40,16 +40,16 @@ impl ClientState {
     async fn turn(&mut self) -> Result<(), Disconnected> {
         tokio::select! {
             received = self.socket.recv() => self.receive(received).await,
-            changed = self.seat.state.changed() => {
+            changed = self.slot.state.changed() => {
                 changed.map_err(|_| Disconnected)?;
-                let state = self.seat.state.borrow_and_update().clone();
-                self.is_told |= !state.is_empty();
+                let state = self.slot.state.borrow_and_update().clone();
+                self.has_state |= !state.is_empty();
                 if state.is_empty() { Ok(()) } else { self.send(Message::Text(state)).await }
             }
-            answer = self.seat.mailbox.recv() => self.send(answer.ok_or(Disconnected)?).await,
-            changed = self.seat.frames.changed(), if self.is_told && self.is_ready => {
+            answer = self.slot.mailbox.recv() => self.send(answer.ok_or(Disconnected)?).await,
+            changed = self.slot.frames.changed(), if self.has_state && self.is_ready => {
                 changed.map_err(|_| Disconnected)?;
-                let newest = self.seat.frames.borrow_and_update().clone();
+                let newest = self.slot.frames.borrow_and_update().clone();
                 match newest {
                     Some(snapshot) => self.show(&snapshot).await,
                     None => Ok(()),
@@ -82,10 +82,10 @@ impl ClientState {
             Some(Ok(Message::Text(text))) => match PageRequest::read(&text) {
                 Ok(PageRequest::Drawn {}) => {
                     self.is_ready = true;
-                    self.seat.want_frame();
+                    self.slot.want_frame();
                     Ok(())
                 }
-                Ok(request) => self.seat.ask(request),
+                Ok(request) => self.slot.ask(request),
                 Err(problem) => Err(problem),
             },
         };

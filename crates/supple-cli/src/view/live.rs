@@ -25,11 +25,11 @@ use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
-const NAP: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// Maximum number of pinned points drawn.
-const MOST_PINS: usize = 4096;
+const MAX_PINS: usize = 4096;
 /// Maximum number of residuals sent per step.
-const MOST_RESIDUALS: usize = 200;
+const MAX_RESIDUALS: usize = 200;
 
 /// The scene being simulated and watched.
 pub(super) struct Live {
@@ -101,9 +101,12 @@ impl Live {
     /// Runs until Ctrl-C.
     pub(super) fn run(&mut self) {
         while !interrupt::asked() {
-            self.tell_state();
-            let longest =
-                if self.clock.is_running && self.is_watched { self.clock.wait().min(NAP) } else { NAP };
+            self.publish_state();
+            let longest = if self.clock.is_running && self.is_watched {
+                self.clock.wait().min(MAX_SLEEP)
+            } else {
+                MAX_SLEEP
+            };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
                 self.handle(client, event);
             }
@@ -124,9 +127,9 @@ impl Live {
     }
 
     fn step(&mut self) {
-        let (dt, begun) = (self.dt(), Instant::now());
+        let (dt, started) = (self.dt(), Instant::now());
         match self.subject.simulation.step(dt) {
-            Ok(report) => self.last = Some((report, begun.elapsed().as_secs_f64())),
+            Ok(report) => self.last = Some((report, started.elapsed().as_secs_f64())),
             Err(error) => return self.stop(error.to_string()),
         }
         self.steps += 1;
@@ -283,13 +286,13 @@ impl Live {
         let surfaces: Vec<Arc<FrameSurface>> =
             simulation.scene_state().bodies.iter().map(|body| body.surface.clone()).collect();
         let pins: Vec<Vec3> =
-            simulation.pinned_points().take(MOST_PINS).map(|point| point.target.as_vec3()).collect();
+            simulation.pinned_points().take(MAX_PINS).map(|point| point.target.as_vec3()).collect();
         let grabbed =
             simulation.scene_state().grabs.iter().filter_map(|grab| {
                 Some([simulation.grabbed_point(grab.id)?.as_vec3(), grab.target.as_vec3()])
             });
         let mut residuals = simulation.inspect().residuals;
-        residuals.truncate(MOST_RESIDUALS);
+        residuals.truncate(MAX_RESIDUALS);
         let header = StepHeader {
             step: self.steps,
             grabs: grabbed.collect(),
@@ -302,7 +305,7 @@ impl Live {
         self.has_news = false;
     }
 
-    fn tell_state(&self) {
+    fn publish_state(&self) {
         let (scene, simulation) = (&self.subject.scene, &self.subject.simulation);
         let counts = simulation.counts();
         let own = LiveState {

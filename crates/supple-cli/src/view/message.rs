@@ -12,7 +12,7 @@ use serde_json::json;
 use supple::simulation::Slice;
 
 /// Maximum length of a message from the page.
-pub(super) const LONGEST_REQUEST: usize = 16 << 10;
+pub(super) const MAX_REQUEST_LENGTH: usize = 16 << 10;
 
 /// A request from the page.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -21,9 +21,9 @@ use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
-const NAP: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// How often to check for new frames.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A run being shown.
 pub(super) struct Player {
     hub: Arc<Hub>,
@@ -104,14 +104,14 @@ impl Player {
     /// Plays until Ctrl-C.
     pub(super) fn run(&mut self) {
         while !interrupt::asked() {
-            self.tell_state();
-            let longest = if self.clock.is_running { self.clock.wait().min(NAP) } else { NAP };
+            self.publish_state();
+            let longest = if self.clock.is_running { self.clock.wait().min(MAX_SLEEP) } else { MAX_SLEEP };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
                 if let Event::Asked(request) = event {
                     self.perform(client, request);
                 }
             }
-            if self.looked.elapsed() >= LOOK {
+            if self.looked.elapsed() >= POLL_INTERVAL {
                 self.look();
             }
             if self.clock.is_running && self.clock.wait().is_zero() {
@@ -136,7 +136,7 @@ impl Player {
             }
             Err(error) => self.problem = Some(error.to_string()),
         }
-        self.reports.read_on();
+        self.reports.read_new();
     }
 
     /// Seconds between two frames.
@@ -228,7 +228,7 @@ impl Player {
         self.hub.publish(snapshot);
     }
 
-    fn tell_state(&self) {
+    fn publish_state(&self) {
         let own = PlayedState {
             places: self.frames.len(),
             first: self.frames.first().copied().unwrap_or(0),
@@ -245,7 +245,7 @@ impl Player {
 
 impl Reports {
     /// Reads complete lines added since the last time; lines that are not reports of this version are skipped.
-    fn read_on(&mut self) {
+    fn read_new(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         if file.metadata().is_ok_and(|metadata| metadata.len() < self.read) {
             // A run restarted from an earlier frame has fewer.

@@ -365,8 +365,8 @@ mod tests {
     #[test]
     fn held_vertices_may_have_positions() {
         let (pairs, positions) = cube(6);
-        let held: Vec<bool> = positions.iter().map(|x| x.x == 0.0).collect();
-        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&held, &pairs)));
+        let pinned: Vec<bool> = positions.iter().map(|x| x.x == 0.0).collect();
+        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&pinned, &pairs)));
         matrix.shift_diagonal(2.0);
         let mut cholesky = Cholesky::new(matrix.pattern().clone(), Some(&positions), Simd::Auto).unwrap();
         assert!(error(&mut cholesky, &matrix) < 1e-14);

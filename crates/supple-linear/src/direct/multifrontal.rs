@@ -81,7 +81,7 @@ impl Multifrontal {
             place,
             supernode_of: supernodes.of_columns(),
             factor: zeros(factor_start[supernodes.len()])?,
-            workspace: zeros(schedule.room)?,
+            workspace: zeros(schedule.space)?,
             factor_start,
             supernodes,
             schedule,
@@ -166,19 +166,19 @@ type OffsetSlice<'a> = (&'a mut [f64], usize);
 
 impl<N: BlockValues> EliminationStep<'_, N> {
     /// Runs some of the tasks, by recursive halving on all threads, on their parts of factor and workspace.
-    fn run_tasks(&self, tasks: Range<usize>, factor: OffsetSlice, room: OffsetSlice) -> bool {
+    fn run_tasks(&self, tasks: Range<usize>, factor: OffsetSlice, space: OffsetSlice) -> bool {
         match tasks.len() {
             0 => return true,
-            1 => return self.run_task(tasks.start, factor, room),
+            1 => return self.run_task(tasks.start, factor, space),
             _ => {}
         }
         let middle = tasks.start + tasks.len() / 2;
         let (factor_before, factor_after) =
             split(factor, self.factor_start[self.schedule.tasks[middle].start]);
-        let (room_before, room_after) = split(room, self.schedule.task_room[middle].start);
+        let (space_before, space_after) = split(space, self.schedule.task_room[middle].start);
         let (before, after) = supple_core::parallel::join(
-            || self.run_tasks(tasks.start..middle, factor_before, room_before),
-            || self.run_tasks(middle..tasks.end, factor_after, room_after),
+            || self.run_tasks(tasks.start..middle, factor_before, space_before),
+            || self.run_tasks(middle..tasks.end, factor_after, space_after),
         );
         before && after
     }
@@ -187,29 +187,29 @@ impl<N: BlockValues> EliminationStep<'_, N> {
         &self,
         task: usize,
         (factor, factor_base): OffsetSlice,
-        (room, room_base): OffsetSlice,
+        (space, space_base): OffsetSlice,
     ) -> bool {
         self.schedule.tasks[task].clone().all(|s| {
             let range = self.factor_start[s] - factor_base..self.factor_start[s + 1] - factor_base;
-            self.eliminate(s, &mut factor[range], (room, room_base), FrontThreads::One)
+            self.eliminate(s, &mut factor[range], (space, space_base), FrontThreads::One)
         })
     }
 
-    /// Assembles and eliminates one front; `room` is a part of the workspace with its start.
+    /// Assembles and eliminates one front; `space` is a part of the workspace with its start.
     fn eliminate(
         &self,
         s: usize,
         factor: &mut [f64],
-        (room, room_start): (&mut [f64], usize),
+        (space, space_start): (&mut [f64], usize),
         threads: FrontThreads,
     ) -> bool {
         let dof = self.dof;
         let columns = self.supernodes.columns(s).len() * dof;
         let below = self.supernodes.rows(s).len() * dof;
-        let start = self.schedule.update_start[s] - room_start;
-        let (before, rest) = room.split_at_mut(start);
+        let start = self.schedule.update_start[s] - space_start;
+        let (before, rest) = space.split_at_mut(start);
         let (update, after) = rest.split_at_mut(below * below);
-        let updates = Updates { before, after, room_start, gap: start..start + below * below };
+        let updates = Updates { before, after, space_start, gap: start..start + below * below };
         let front = DenseFront { rows: columns + below, columns, factor, update };
         self.assemble(s, front.factor, 0, front.rows, &updates, threads);
         self.assemble(s, front.update, columns, below, &updates, threads);
@@ -271,13 +271,13 @@ impl<N: BlockValues> EliminationStep<'_, N> {
 struct Updates<'a> {
     before: &'a [f64],
     after: &'a [f64],
-    room_start: usize,
+    space_start: usize,
     gap: Range<usize>,
 }
 
 impl Updates<'_> {
     fn get(&self, start: usize, size: usize) -> &[f64] {
-        let start = start - self.room_start;
+        let start = start - self.space_start;
         let part =
             if start < self.gap.start { &self.before[start..] } else { &self.after[start - self.gap.end..] };
         &part[..size * size]

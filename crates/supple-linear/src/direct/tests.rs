@@ -116,7 +116,7 @@ proptest! {
         };
         // An update is in use from its supernode to the parent.
         for s in 0..supernodes.len() {
-            prop_assert!(update(s).end <= schedule.room);
+            prop_assert!(update(s).end <= schedule.space);
             let waiting = (0..s).filter(|&other| {
                 supernodes.parent[other] != ABSENT && supernodes.parent[other] as usize >= s
             });

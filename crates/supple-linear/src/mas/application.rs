@@ -115,7 +115,7 @@ impl<'a, const M: usize> Above<'a, M> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_to<const C: usize>(&self, place: usize, own: &mut [f64; C]) {
         let above = self.next.place[self.level.parent[place] as usize] as usize;
-        self.level.seats[place].prolong_add(&self.solved[above], own);
+        self.level.parent_weights[place].prolong_add(&self.solved[above], own);
     }
 }
 
@@ -151,8 +151,10 @@ impl<E: TileNumber> Own<'_, E> {
             if !next.is_empty() {
                 next.fill([0.0; M]);
                 let (parents, first) = (&level.parent[places.clone()], level.parent_starts[domain]);
-                for ((own, parent), seat) in nodes.iter().zip(parents).zip(&level.seats[places]) {
-                    seat.restrict_add(own, &mut next[(parent - first) as usize]);
+                for ((own, parent), parent_weight) in
+                    nodes.iter().zip(parents).zip(&level.parent_weights[places])
+                {
+                    parent_weight.restrict_add(own, &mut next[(parent - first) as usize]);
                 }
             }
             self.inverses[domain].apply(solved, self.inverses.get(domain + 1), self.simd);

@@ -128,13 +128,13 @@ impl LevelRows<'_> {
                 let other = level.place[column as usize] as usize;
                 let sum = sums.of(level.parent[other]);
                 for (row, sum) in block.as_chunks::<C>().0.iter().zip(sum) {
-                    level.seats[other].restrict_add(row, sum);
+                    level.parent_weights[other].restrict_add(row, sum);
                 }
             });
             let row = &mut coarse[(level.parent[place] - first) as usize];
             for (&column, sum) in sums.columns.iter().zip(&sums.blocks) {
                 let (block, _) = row.block(column, M * M).as_chunks_mut::<M>();
-                level.seats[place].restrict_rows_add(sum, block);
+                level.parent_weights[place].restrict_rows_add(sum, block);
             }
         }
     }

@@ -198,7 +198,7 @@ impl Mas {
         if self.built.as_ref().is_some_and(|built| Arc::ptr_eq(&built.pattern, matrix.pattern())) {
             return;
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let positions = self.positions.as_deref().filter(|x| x.len() == matrix.unknowns());
         let options = &self.options;
         let modes = if positions.is_some() { options.modes } else { Modes::Translations };
@@ -217,7 +217,7 @@ impl Mas {
         let vectors = Vectors::new(&levels, modes);
         let pattern = matrix.pattern().clone();
         self.built = Some(Built { pattern, levels, inverses, signatures: Signatures::default(), vectors });
-        self.times.construction += begun.elapsed();
+        self.times.construction += started.elapsed();
     }
 }
 
@@ -230,9 +230,9 @@ impl Preconditioner for Mas {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "mas")?;
         self.construct(matrix);
-        let begun = Instant::now();
+        let started = Instant::now();
         let Some(Built { levels, inverses, signatures, .. }) = &mut self.built else { return Ok(()) };
-        let changed = signatures.renew(matrix);
+        let changed = signatures.update(matrix);
         let touched = touched_domains(levels, changed.as_deref());
         let updated = match inverses {
             Stored::Single(inverses) => inverses.update(levels, matrix, &touched),
@@ -241,18 +241,18 @@ impl Preconditioner for Mas {
         if updated.is_err() {
             signatures.forget();
         }
-        self.times.precomputation += begun.elapsed();
+        self.times.precomputation += started.elapsed();
         updated
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Some(Built { levels, inverses, vectors, .. }) = &mut self.built else { return };
         match inverses {
             Stored::Single(inverses) => vectors.apply(levels, inverses, r, z),
             Stored::Short(inverses) => vectors.apply(levels, inverses, r, z),
         }
-        self.times.application += begun.elapsed();
+        self.times.application += started.elapsed();
     }
 }
 

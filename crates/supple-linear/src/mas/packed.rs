@@ -23,10 +23,10 @@ pub(super) trait TileNumber: Copy + Send + Sync + 'static {
     const ONE: f32;
     /// The nearest to `ONE` times fractions from -1 to 1.
     fn column(fractions: &Lanes) -> Self::Column;
-    /// Converts a tile to single precision in `room`, unless it is stored so.
-    fn widen(tile: &[Self::Column; WIDTH], room: &mut WideTile);
+    /// Converts a tile to single precision in `scratch`, unless it is stored so.
+    fn widen(tile: &[Self::Column; WIDTH], scratch: &mut WideTile);
     /// The tile in single precision, once it is widened.
-    fn wide<'a>(tile: &'a [Self::Column; WIDTH], room: &'a WideTile) -> &'a WideTile;
+    fn wide<'a>(tile: &'a [Self::Column; WIDTH], scratch: &'a WideTile) -> &'a WideTile;
 }
 
 impl TileNumber for f32 {
@@ -70,17 +70,17 @@ impl TileNumber for i16 {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn widen(tile: &[[i16; WIDTH]; WIDTH], room: &mut WideTile) {
+    fn widen(tile: &[[i16; WIDTH]; WIDTH], scratch: &mut WideTile) {
         for c in 0..WIDTH {
             for r in 0..WIDTH {
-                room[c].0[r] = f32::from(tile[c][r]);
+                scratch[c].0[r] = f32::from(tile[c][r]);
             }
         }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn wide<'a>(_: &'a [[i16; WIDTH]; WIDTH], room: &'a WideTile) -> &'a WideTile {
-        room
+    fn wide<'a>(_: &'a [[i16; WIDTH]; WIDTH], scratch: &'a WideTile) -> &'a WideTile {
+        scratch
     }
 }
 
@@ -125,7 +125,7 @@ const NEAREST_CACHE: usize = 32 << 10;
 
 thread_local! {
     /// The workspace of a thread for applying an inverse, kept: otherwise 26 KB would be cleared for every domain.
-    static ROOM: RefCell<ApplyScratch> = const { RefCell::new(ApplyScratch::EMPTY) };
+    static SCRATCH: RefCell<ApplyScratch> = const { RefCell::new(ApplyScratch::EMPTY) };
 }
 
 /// Vectors and tiles by tile rows.
@@ -166,7 +166,7 @@ impl<E: TileNumber> PackedInverse<E> {
     /// `x = A⁻¹ x`. The inverse applied next is prefetched meanwhile, if it fits in the cache.
     pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
         let next = next.unwrap_or(self);
-        ROOM.with_borrow_mut(|room| dispatch(simd, MultiplyPacked { inverse: self, x, room, next }));
+        SCRATCH.with_borrow_mut(|scratch| dispatch(simd, MultiplyPacked { inverse: self, x, scratch, next }));
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -215,7 +215,7 @@ impl<E: TileNumber> Kernel for Store<'_, E> {
 struct MultiplyPacked<'a, E: TileNumber> {
     inverse: &'a PackedInverse<E>,
     x: &'a mut [f64],
-    room: &'a mut ApplyScratch,
+    scratch: &'a mut ApplyScratch,
     /// The inverse applied next; itself if there is none.
     next: &'a PackedInverse<E>,
 }
@@ -225,7 +225,7 @@ impl<E: TileNumber> Kernel for MultiplyPacked<'_, E> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let Self { inverse, x, room, next } = self;
+        let Self { inverse, x, scratch, next } = self;
         let size = largest(x);
         // A vector of zeros, or with an infinity, is left unchanged; so is one of zeros and NaN, which never compares
         // as larger. There is nothing to apply after a failed update.
@@ -234,7 +234,7 @@ impl<E: TileNumber> Kernel for MultiplyPacked<'_, E> {
         }
         let both = size_of_val(&inverse.tiles[..]) + size_of_val(&next.tiles[..]);
         let ahead = if both <= NEAREST_CACHE { &next.tiles[..] } else { &[] };
-        let ApplyScratch { small, wide, sums } = room;
+        let ApplyScratch { small, wide, sums } = scratch;
         let count = inverse.rows.len();
         let (small, wide, sums) = (&mut small[..count], &mut wide[..count], &mut sums[..count]);
         shrink(x, 1.0 / size, &inverse.rows, small);

@@ -31,11 +31,11 @@ pub(super) fn write(age: u32, levels: &[SupernodeLevel]) -> Vec<u32> {
             words.push(list.len() as u32);
             words.extend(list);
         }
-        let seat = |seat: &ParentWeight| {
-            let [x, y, z] = seat.offset;
-            [x, y, z, seat.ratio].map(f32::to_bits)
+        let parent_weight = |parent_weight: &ParentWeight| {
+            let [x, y, z] = parent_weight.offset;
+            [x, y, z, parent_weight.ratio].map(f32::to_bits)
         };
-        words.extend(level.seats.iter().flat_map(seat));
+        words.extend(level.parent_weights.iter().flat_map(parent_weight));
     }
     words
 }
@@ -90,14 +90,14 @@ fn read_level(rest: &mut &[u32]) -> Option<SupernodeLevel> {
         return None;
     }
     let (bits, _) = take(rest, 4 * parent.len())?.as_chunks();
-    let seat = |bits: &[u32; 4]| {
+    let parent_weight = |bits: &[u32; 4]| {
         let [x, y, z, ratio] = bits.map(f32::from_bits);
         ParentWeight { offset: [x, y, z], ratio }
     };
     let level = SupernodeLevel {
         parent,
         parent_starts,
-        seats: bits.iter().map(seat).collect(),
+        parent_weights: bits.iter().map(parent_weight).collect(),
         ..SupernodeLevel::of(grouping)
     };
     let inside = |domain: usize| {

@@ -36,7 +36,7 @@ pub(super) struct SupernodeLevel {
     /// The first supernode of each domain, and the end.
     pub parent_starts: Vec<u32>,
     /// The position of each slot's node in its supernode.
-    pub seats: Vec<ParentWeight>,
+    pub parent_weights: Vec<ParentWeight>,
 }
 
 impl SupernodeLevel {
@@ -63,7 +63,7 @@ impl SupernodeLevel {
     pub(super) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.place.len() + self.starts.len())
             + 4 * (self.parent.len() + self.parent_starts.len())
-            + size_of::<ParentWeight>() * self.seats.len()
+            + size_of::<ParentWeight>() * self.parent_weights.len()
     }
 
     pub(super) fn of(grouping: Grouping) -> Self {
@@ -71,7 +71,7 @@ impl SupernodeLevel {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
         let parent_starts = vec![0; starts.len()];
-        Self { order, place, starts, parent: Vec::new(), parent_starts, seats: Vec::new() }
+        Self { order, place, starts, parent: Vec::new(), parent_starts, parent_weights: Vec::new() }
     }
 
     /// Splits every domain into its connected components, numbered in the order of their first slots.
@@ -107,7 +107,7 @@ impl SupernodeLevel {
 
     /// Computes every node's position in its supernode: the centre of a supernode is the mean of its nodes' centres,
     /// its radius the largest distance from there plus the node's own radius.
-    fn seat(&mut self, frames: &SupernodeFrames) -> SupernodeFrames {
+    fn parent_weight(&mut self, frames: &SupernodeFrames) -> SupernodeFrames {
         let mut next = SupernodeFrames::still(self.supernodes());
         let mut counts = vec![0.0; self.supernodes()];
         let of = |place: usize| frames.of(self.order[place] as usize);
@@ -118,16 +118,17 @@ impl SupernodeLevel {
         next.centres.iter_mut().zip(counts).for_each(|(centre, count)| *centre /= count);
         for (place, &parent) in self.parent.iter().enumerate() {
             let (centre, radius) = of(place);
-            let reach = centre.distance(next.centres[parent as usize]) + radius;
-            next.radii[parent as usize] = next.radii[parent as usize].max(reach);
+            let extent = centre.distance(next.centres[parent as usize]) + radius;
+            next.radii[parent as usize] = next.radii[parent as usize].max(extent);
         }
-        let seat = |place: usize, parent: u32| {
-            let ((centre, radius), (above, reach)) = (of(place), next.of(parent as usize));
-            let scale = if reach > 0.0 { 1.0 / reach } else { 0.0 };
+        let parent_weight = |place: usize, parent: u32| {
+            let ((centre, radius), (above, extent)) = (of(place), next.of(parent as usize));
+            let scale = if extent > 0.0 { 1.0 / extent } else { 0.0 };
             let offset = ((centre - above) * scale).to_array().map(|o| o as f32);
             ParentWeight { offset, ratio: (radius * scale) as f32 }
         };
-        self.seats = self.parent.iter().enumerate().map(|(place, &parent)| seat(place, parent)).collect();
+        self.parent_weights =
+            self.parent.iter().enumerate().map(|(place, &parent)| parent_weight(place, parent)).collect();
         next
     }
 }
@@ -227,7 +228,7 @@ pub(super) fn levels(
             levels.push(level);
             return levels;
         }
-        frames = level.seat(&frames);
+        frames = level.parent_weight(&frames);
         connections = connections.coarsened(&level);
         levels.push(level);
         size = coarse;

@@ -129,7 +129,7 @@ fn prolonged(levels: &[SupernodeLevel], modes: Modes, level: usize, column: usiz
             let parent = level.parent[place] as usize;
             let motion: &[f64; M] = above[M * parent..][..M].try_into().unwrap();
             let own: &mut [f64; C] = (&mut below[C * node as usize..][..C]).try_into().unwrap();
-            level.seats[place].prolong_add(motion, own);
+            level.parent_weights[place].prolong_add(motion, own);
         }
         below
     }
@@ -312,12 +312,12 @@ fn few_domains_are_touched_by_few_changes() {
     let Some(Built { levels, signatures, .. }) = &mut mas.built else { panic!("it was updated") };
     let mut changed = body.matrix.clone();
     changed.add_diagonal(17, DMat3::IDENTITY);
-    let nodes = signatures.renew(&changed).unwrap();
+    let nodes = signatures.update(&changed).unwrap();
     assert_eq!(nodes, [17]);
     assert!(
         touched_domains(levels, Some(&nodes)).iter().all(|flags| flags.iter().filter(|f| **f).count() == 1)
     );
-    assert_eq!(signatures.renew(&changed).unwrap(), Vec::<u32>::new());
+    assert_eq!(signatures.update(&changed).unwrap(), Vec::<u32>::new());
 }
 
 #[test]
@@ -399,9 +399,9 @@ fn domains_that_no_step_has_used_yet_are_cut_from_where_they_were_due() {
             mas = Mas::new(MasOptions::default(), Some(body.positions.clone().into()));
             mas.restore(&words);
         }
-        let begun: Vec<bool> = (0..3).map(|_| mas.begin_step(&body.positions)).collect();
+        let started: Vec<bool> = (0..3).map(|_| mas.begin_step(&body.positions)).collect();
         mas.update(&body.matrix).unwrap();
-        (begun, mas.built.unwrap().levels)
+        (started, mas.built.unwrap().levels)
     };
     assert_eq!(cut(false), cut(true));
 }

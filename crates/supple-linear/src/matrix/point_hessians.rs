@@ -167,11 +167,11 @@ mod tests {
             points in prop::collection::vec(
                 (prop::collection::btree_map(0u32..700, -1.0..1.0f64, 1..6), prop::array::uniform3(-1.0..1.0f64)), 0..60),
             pairs in prop::collection::vec([0u32..700, 0u32..700], 0..200),
-            held in prop::collection::vec(0usize..700, 0..5),
+            pinned in prop::collection::vec(0usize..700, 0..5),
         ) {
-            let mut is_held = vec![false; 700];
-            held.iter().for_each(|&v| is_held[v] = true);
-            let pattern = Arc::new(BlockPattern::new(&is_held, &pairs));
+            let mut is_pinned = vec![false; 700];
+            pinned.iter().for_each(|&v| is_pinned[v] = true);
+            let pattern = Arc::new(BlockPattern::new(&is_pinned, &pairs));
             let (mut by_rows, mut by_points) = (BlockMatrix::zero(pattern.clone()), BlockMatrix::zero(pattern.clone()));
             let mut sums = PointHessians::default();
             for (point, n) in &points {

@@ -111,7 +111,7 @@ impl GaussSeidel {
 
     /// The sweep of the last matrix, if this one has the same pattern. With contacts each matrix has a new pattern
     /// object, mostly with the same pairs.
-    fn take_known(&mut self, pattern: &Arc<BlockPattern>) -> (Arc<BlockPattern>, Option<AnySweep>) {
+    fn take_cached(&mut self, pattern: &Arc<BlockPattern>) -> (Arc<BlockPattern>, Option<AnySweep>) {
         match self.sweep.take() {
             Some((known, sweep)) if known.is_same(pattern) => (known, Some(sweep)),
             _ => (pattern.clone(), None),
@@ -119,7 +119,7 @@ impl GaussSeidel {
     }
 
     fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), LinearError> {
-        let (pattern, known) = self.take_known(matrix.pattern());
+        let (pattern, known) = self.take_cached(matrix.pattern());
         let (mut sweep, mut jacobi) = match known {
             Some(AnySweep::Coupled(sweep, jacobi)) => (sweep, jacobi),
             _ => (BlockSweep::new(&pattern, DMat3::ZERO), BlockJacobi::default()),
@@ -133,7 +133,7 @@ impl GaussSeidel {
     }
 
     fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), LinearError> {
-        let (pattern, known) = self.take_known(matrix.pattern());
+        let (pattern, known) = self.take_cached(matrix.pattern());
         let (mut sweep, mut inverses) = match known {
             Some(AnySweep::Isotropic(sweep, inverses)) => (sweep, inverses),
             _ => (BlockSweep::new(&pattern, 0.0), Vec::new()),

@@ -83,10 +83,11 @@ impl OffReader<'_> {
         let faces = self.scan.u32("the number of faces")? as usize;
         // The number of edges, which is not used and missing in some files.
         while self.scan.token_in_line().is_some() {}
-        let (room, wanted) = (self.scan.remaining().len(), vertices.saturating_add(faces).saturating_mul(6));
-        if wanted > room.saturating_add(1) {
+        let (remaining_bytes, wanted) =
+            (self.scan.remaining().len(), vertices.saturating_add(faces).saturating_mul(6));
+        if wanted > remaining_bytes.saturating_add(1) {
             return Err(self.scan.error(format!(
-                "{vertices} vertices and {faces} faces take at least {wanted} bytes, but only {room} are left; is it \
+                "{vertices} vertices and {faces} faces take at least {wanted} bytes, but only {remaining_bytes} are left; is it \
                  truncated?"
             )));
         }

@@ -12,7 +12,7 @@ use supple_core::FileError;
 use supple_core::text::scan::Scanner;
 
 /// Reads the pair, given the bytes of one of the two files; the other is read from the same folder.
-pub fn read_tetgen_beside(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
+pub fn read_tetgen_pair_of(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let is_ele = extension.eq_ignore_ascii_case("ele");
     let other_extension = if is_ele { "node" } else { "ele" };

@@ -63,8 +63,8 @@ impl RasterTriangle {
             return false;
         }
         let away = self.normal.dot(self.corners[0] - centre).abs();
-        let reach = half * (self.normal.x.abs() + self.normal.y.abs() + self.normal.z.abs());
-        away <= reach && !self.edge_separates(centre, half)
+        let extent = half * (self.normal.x.abs() + self.normal.y.abs() + self.normal.z.abs());
+        away <= extent && !self.edge_separates(centre, half)
     }
 
     fn edge_separates(&self, centre: DVec3, half: f64) -> bool {
@@ -72,9 +72,9 @@ impl RasterTriangle {
         let edges = [corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]];
         let separates = |axis: DVec3| {
             let along = corners.map(|p| p.dot(axis));
-            let reach = half * (axis.x.abs() + axis.y.abs() + axis.z.abs());
+            let extent = half * (axis.x.abs() + axis.y.abs() + axis.z.abs());
             let (low, high) = (along[0].min(along[1]).min(along[2]), along[0].max(along[1]).max(along[2]));
-            low > reach || high < -reach
+            low > extent || high < -extent
         };
         edges.iter().any(|e| {
             separates(DVec3::new(0.0, -e.z, e.y))

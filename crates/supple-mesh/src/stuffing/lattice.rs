@@ -223,9 +223,9 @@ impl<F: SignedField + ?Sized> SideWriter<'_, F> {
             return self.fill_cell(low);
         }
         // The block's points span from its first corner to its last centre: `size - 1/2` cells.
-        let reach = self.lattice.half * (size as f64 - 0.5);
-        let center = self.lattice.position(2 * self.lattice.cell_index(low[0], low[1], low[2])) + reach;
-        match self.field.side_of_ball(center, 1.0001 * 3f64.sqrt() * reach) {
+        let extent = self.lattice.half * (size as f64 - 0.5);
+        let center = self.lattice.position(2 * self.lattice.cell_index(low[0], low[1], low[2])) + extent;
+        match self.field.side_of_ball(center, 1.0001 * 3f64.sqrt() * extent) {
             Some(true) => self.fill_block(low, size),
             Some(false) => {}
             None => {

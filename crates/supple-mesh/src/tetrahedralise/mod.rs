@@ -120,9 +120,9 @@ impl SignedField for SurfaceField {
             return Some(false);
         }
         let closed = self.open_edges == 0;
-        let reach = if closed { radius } else { 4.0 * radius };
-        let nearest = self.winding.tree().closest_point(center, reach);
-        let k = nearest.map_or(reach, |nearest| nearest.distance) / radius;
+        let extent = if closed { radius } else { 4.0 * radius };
+        let nearest = self.winding.tree().closest_point(center, extent);
+        let k = nearest.map_or(extent, |nearest| nearest.distance) / radius;
         let doubt = match nearest {
             None if closed => 0.5,
             _ if !closed && k > 1.0 => 0.5 * (k - 1.0).powi(2) / (k * (k + 1.0)) - WINDING_ERROR,

@@ -31,7 +31,7 @@ pub(super) enum SolveMethod {
 }
 
 /// All methods.
-const WAYS: [(SolveMethod, &str); 4] = [
+const METHODS: [(SolveMethod, &str); 4] = [
     (SolveMethod::Plain, "CG"),
     (SolveMethod::Jacobi, "Jacobi-CG"),
     (SolveMethod::Cycles, "MG"),
@@ -47,7 +47,7 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
     let sizes = std::iter::successors(Some(largest.min(64)), |size| Some(2 * size));
     let mut findings = Findings::default();
     for size in sizes.take_while(|size| *size <= largest) {
-        let mut cube = Shaken::cube(request, size)?;
+        let mut cube = PerturbedSystem::cube(request, size)?;
         let title = format!("a cube of {size} cells per side, fixed at its corners");
         cube.measure(request, size, title, &mut findings);
     }
@@ -58,24 +58,24 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
 pub(super) fn thin_parts(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let cells = request.count("cells");
-    let mut ball = Shaken::spiky_ball(request, cells)?;
+    let mut ball = PerturbedSystem::spiky_ball(request, cells)?;
     ball.measure(request, cells, format!("a ball with spikes, {cells} cells across"), &mut findings);
     Ok(findings)
 }
 
-impl Shaken {
+impl PerturbedSystem {
     /// The curves of all methods.
     fn measure(&mut self, request: &Request, size: usize, title: String, findings: &mut Findings) {
         let [elements, _] = self.multigrid.size(0);
         findings.add(format!("{size}, octree"), "elements", None, elements as f64);
         let mut curves = Vec::new();
-        for (way, name) in WAYS {
+        for (method, name) in METHODS {
             request.report_progress(&format!("{name}, {size} cells"));
-            let curve = self.solve(way, request.count("most"), &[]).points;
+            let curve = self.solve(method, request.count("most"), &[]).points;
             report_progress(&curve, size, name, findings);
             curves.push(curve);
         }
-        tell_ratios(&curves, size, findings);
+        report_ratios(&curves, size, findings);
         let line = |((_, name), points): (&(SolveMethod, &str), ErrorCurve)| PlotLine {
             name: (*name).to_owned(),
             points,
@@ -84,7 +84,7 @@ impl Shaken {
             title,
             labels: ["seconds", "largest error / initial largest error"],
             scales: [AxisScale::Linear, AxisScale::Logarithmic],
-            lines: WAYS.iter().zip(curves).map(line).collect(),
+            lines: METHODS.iter().zip(curves).map(line).collect(),
         };
         findings.plots = vec![("", plot)];
     }
@@ -101,10 +101,10 @@ fn report_progress(curve: &ErrorCurve, size: usize, name: &str, findings: &mut F
 }
 
 /// Speedup of conjugate gradients by the cycle.
-fn tell_ratios(curves: &[ErrorCurve], size: usize, findings: &mut Findings) {
-    for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
+fn report_ratios(curves: &[ErrorCurve], size: usize, findings: &mut Findings) {
+    for (method, name) in [(0, "CG"), (1, "Jacobi-CG")] {
         for reduction in REDUCTIONS {
-            let [slow, fast] = [way, 3].map(|way| reached(&curves[way], reduction));
+            let [slow, fast] = [method, 3].map(|method| reached(&curves[method], reduction));
             if let (Some([_, slow]), Some([_, fast])) = (slow, fast) {
                 findings.add(
                     format!("{size}, {name} over MGPCG, to {reduction:.0e}"),
@@ -124,14 +124,14 @@ fn reached(curve: &ErrorCurve, reduction: f64) -> Option<[f64; 2]> {
 }
 
 /// A body's system with its random start.
-pub(super) struct Shaken {
+pub(super) struct PerturbedSystem {
     pub(super) tree: Octree,
     multigrid: Multigrid,
-    held: Vec<bool>,
+    is_fixed: Vec<bool>,
     start: Vec<DVec3>,
 }
 
-impl Shaken {
+impl PerturbedSystem {
     /// A cube of unit cells fixed at its corner elements.
     pub(super) fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
@@ -152,7 +152,7 @@ impl Shaken {
         request: &Request,
         surface: &SurfaceMesh,
         cell: f64,
-        held: impl Fn(&Octree) -> Vec<bool>,
+        is_fixed: impl Fn(&Octree) -> Vec<bool>,
     ) -> Result<Self, Failure> {
         let filled = fill(&surface.positions, surface.triangles(), cell, Grading::Layers(1));
         let tree = filled.map_err(Failure::of)?.tree;
@@ -172,19 +172,19 @@ impl Shaken {
         };
         let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(Failure::usage)?;
         multigrid.linearise(&tree.node_places(), 0.0);
-        let held = held(&tree);
-        multigrid.set_held(&held);
+        let is_fixed = is_fixed(&tree);
+        multigrid.set_held(&is_fixed);
         multigrid.prepare(true).map_err(Failure::usage)?;
-        let start = shaken(&held);
-        Ok(Self { tree, multigrid, held, start })
+        let start = perturbation(&is_fixed);
+        Ok(Self { tree, multigrid, is_fixed, start })
     }
 
     /// Solves by a method, in at most this many iterations, and stores the displacements after some of them.
-    pub(super) fn solve(&mut self, way: SolveMethod, most: usize, kept: &[usize]) -> CurveRecorder {
+    pub(super) fn solve(&mut self, method: SolveMethod, most: usize, kept: &[usize]) -> CurveRecorder {
         let curves = CurveRecorder::new(&self.start, kept);
-        match way {
+        match method {
             SolveMethod::Cycles => self.cycles(most, curves),
-            _ => self.conjugate_gradients(way, most, curves),
+            _ => self.conjugate_gradients(method, most, curves),
         }
     }
 
@@ -207,19 +207,19 @@ impl Shaken {
 
     fn conjugate_gradients(
         &mut self,
-        way: SolveMethod,
+        method: SolveMethod,
         most: usize,
         mut curve: CurveRecorder,
     ) -> CurveRecorder {
         let operator = self.multigrid.operator();
-        let mut jacobi = Jacobi::new(&operator, &self.held);
+        let mut jacobi = Jacobi::new(&operator, &self.is_fixed);
         let mut x = self.start.clone();
         let (mut r, mut z, mut p, mut q) = (x.clone(), x.clone(), x.clone(), x.clone());
         operator.apply(&x, &mut r);
         r.iter_mut().for_each(|r| *r = -*r);
         let mut before = None;
         for _ in 0..most {
-            match way {
+            match method {
                 SolveMethod::Preconditioned => self.multigrid.apply(&r, &mut z),
                 SolveMethod::Jacobi => jacobi.apply(&r, &mut z),
                 _ => z.copy_from_slice(&r),
@@ -247,14 +247,14 @@ impl Shaken {
 struct Jacobi(Vec<DVec3>);
 
 impl Jacobi {
-    fn new(operator: &impl LinearOperator, held: &[bool]) -> Self {
-        let mut diagonal = vec![DMat3::ZERO; held.len()];
+    fn new(operator: &impl LinearOperator, is_fixed: &[bool]) -> Self {
+        let mut diagonal = vec![DMat3::ZERO; is_fixed.len()];
         operator.diagonal(&mut diagonal);
-        let inverse = |(entry, held): (&DMat3, &bool)| match held {
+        let inverse = |(entry, is_fixed): (&DMat3, &bool)| match is_fixed {
             true => DVec3::ZERO,
             false => DVec3::ONE / DVec3::new(entry.x_axis.x, entry.y_axis.y, entry.z_axis.z),
         };
-        Self(diagonal.iter().zip(held).map(inverse).collect())
+        Self(diagonal.iter().zip(is_fixed).map(inverse).collect())
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
@@ -264,7 +264,7 @@ impl Jacobi {
 
 /// A curve under construction.
 pub(super) struct CurveRecorder {
-    begun: Instant,
+    started: Instant,
     first: f64,
     pub(super) points: ErrorCurve,
     /// Iterations after which displacements are stored.
@@ -276,7 +276,7 @@ impl CurveRecorder {
     fn new(x: &[DVec3], wanted: &[usize]) -> Self {
         let kept = if wanted.contains(&0) { vec![x.to_vec()] } else { Vec::new() };
         let points = vec![[0.0, 1.0]];
-        Self { begun: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
+        Self { started: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
     }
 
     /// Records the state after an iteration; returns whether the curve is complete.
@@ -285,7 +285,7 @@ impl CurveRecorder {
         if self.wanted.contains(&self.points.len()) {
             self.kept.push(x.to_vec());
         }
-        self.points.push([self.begun.elapsed().as_secs_f64(), error]);
+        self.points.push([self.started.elapsed().as_secs_f64(), error]);
         let is_kept = self.wanted.iter().all(|wanted| *wanted < self.points.len());
         !error.is_finite() || is_kept && error <= REDUCTIONS[2]
     }
@@ -298,14 +298,14 @@ fn corner_nodes(tree: &Octree, side: usize) -> Vec<bool> {
 }
 
 /// Random displacements, zero at fixed nodes.
-fn shaken(held: &[bool]) -> Vec<DVec3> {
+fn perturbation(is_fixed: &[bool]) -> Vec<DVec3> {
     let mut seed = 7_u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         SHAKE * ((seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     };
     let mut displacement = || DVec3::new(random(), random(), random());
-    held.iter().map(|held| if *held { DVec3::ZERO } else { displacement() }).collect()
+    is_fixed.iter().map(|is_fixed| if *is_fixed { DVec3::ZERO } else { displacement() }).collect()
 }
 
 fn largest(x: &[DVec3]) -> f64 {

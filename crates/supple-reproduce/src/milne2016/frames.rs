@@ -142,7 +142,7 @@ pub(super) fn threads(request: &Request) -> Result<Findings, Failure> {
 struct FilledTree {
     tree: Octree,
     tissue: Vec<Tissue>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
 }
 
 impl FilledTree {
@@ -171,16 +171,16 @@ impl FilledTree {
         let places = tree.node_places();
         let bounds = Aabb::of_points(&places);
         let back = bounds.high.y - 0.25 * (bounds.high.y - bounds.low.y);
-        let mut held = vec![true; places.len()];
+        let mut fixed = vec![true; places.len()];
         for (nodes, _) in tree.conforming().iter().zip(is_full).filter(|(_, full)| **full) {
-            nodes.iter().for_each(|node| held[*node as usize] = places[*node as usize].y > back);
+            nodes.iter().for_each(|node| fixed[*node as usize] = places[*node as usize].y > back);
         }
         let flesh = |full: &bool| match full {
             true => Tissue { lambda: 5e4, mu: 1.4e4, ..Tissue::default() },
             false => Tissue::default(),
         };
         let tissue = is_full.iter().map(flesh).collect();
-        Self { tree, tissue, held }
+        Self { tree, tissue, fixed }
     }
 }
 
@@ -192,21 +192,21 @@ fn measured(cells: f64, grid: FilledTree, request: &Request) -> Result<FrameTime
 
 /// Seconds of a frame, and the memory of its solver.
 fn frame(grid: &FilledTree, request: &Request) -> Result<(f64, usize), Failure> {
-    let FilledTree { tree, tissue, held } = grid;
+    let FilledTree { tree, tissue, fixed } = grid;
     let forest = Forest::new(&[Flesh { tree, tissue }], request.simd);
     let mut multigrid =
         Multigrid::new(&forest, &[tree], &CycleOptions::default()).map_err(Failure::running)?;
-    multigrid.set_held(held);
+    multigrid.set_held(fixed);
     let mut x = tree.node_places();
     let zero = vec![DVec3::ZERO; x.len()];
     let (mut force, mut change, mut outbox) = (zero.clone(), zero, Vec::new());
     let mut iteration = ConjugateGradient::default();
-    let begun = Instant::now();
+    let started = Instant::now();
     for step in 0..request.count("newton") {
         forest.gradient(&x, &mut force, &mut outbox);
-        for (force, held) in force.iter_mut().zip(held) {
+        for (force, fixed) in force.iter_mut().zip(fixed) {
             // As if every node had the same mass: the solution is not used.
-            *force = if *held { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
+            *force = if *fixed { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
         }
         multigrid.linearise(&x, 0.0);
         multigrid.prepare(step == 0).map_err(Failure::running)?;
@@ -215,6 +215,6 @@ fn frame(grid: &FilledTree, request: &Request) -> Result<(f64, usize), Failure> 
         iteration.solve(&operator, &mut multigrid, &force, &mut change, &StopRule::iterations(ITERATIONS));
         x.iter_mut().zip(&change).for_each(|(x, change)| *x += *change);
     }
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     Ok((seconds, tree.bytes() + multigrid.bytes() + iteration.bytes() + 72 * x.len()))
 }

@@ -5,7 +5,7 @@ use supple::simulation::{Simulation, StepSystem};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::course::{CgRun, ReferenceProblem};
+use super::cg_run::{CgRun, ReferenceProblem};
 use super::examples::{
     STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
@@ -43,18 +43,18 @@ impl Growth {
     /// solver.
     fn findings(self, paper: [Option<f64>; 5]) -> Findings {
         let mut findings = Findings::default();
-        for (at, courses) in &self.points {
-            for course in courses {
-                let case = format!("{} {at:.4}, {}", self.axis, course.name);
-                findings.add(case.clone(), "iterations", None, course.iterations());
-                findings.add(case, "seconds, with set-up", None, course.total());
+        for (at, runs) in &self.points {
+            for run in runs {
+                let case = format!("{} {at:.4}, {}", self.axis, run.name);
+                findings.add(case.clone(), "iterations", None, run.iterations());
+                findings.add(case, "seconds, with set-up", None, run.total());
             }
         }
         let (Some((_, first)), Some((_, last))) = (self.points.first(), self.points.last()) else {
             return findings;
         };
         for (k, paper) in paper.into_iter().enumerate() {
-            let [few, many] = [first, last].map(|courses| &courses[k]);
+            let [few, many] = [first, last].map(|runs| &runs[k]);
             findings.add(
                 few.name.clone(),
                 "growth of iterations",
@@ -66,7 +66,7 @@ impl Growth {
         let plot = |label: &'static str, value: &dyn Fn(&CgRun) -> f64| {
             let line = |k: usize| PlotLine {
                 name: solvers()[k].0.to_owned(),
-                points: self.points.iter().map(|(at, courses)| [*at, value(&courses[k])]).collect(),
+                points: self.points.iter().map(|(at, runs)| [*at, value(&runs[k])]).collect(),
             };
             let lines = (0..solvers().len()).map(line).collect();
             Plot {

@@ -158,13 +158,16 @@ impl PaperSolid {
         let lying = Placement { rotate: DVec3::new(90.0, 0.0, 0.0), ..Placement::default() };
         let height = bounds.low.y + self.held_above * (bounds.high.y - bounds.low.y);
         let point = lying.apply(DVec3::Y * height * scale);
-        let held = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
+        let fixed = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
         let mut body = Body::new(self.name, source.shape(scale)).material(self.material());
         body.cell = cell.map(|cell| cell * scale);
         body.model = Model::Corotated;
         body.transform = lying;
         let scene = Scene::builder().name(self.name).fps(FPS).body(body);
-        scene.pin(Pin::soft(self.name, held, self.attachment * self.finest / vertices)).solver(solver).build()
+        scene
+            .pin(Pin::soft(self.name, fixed, self.attachment * self.finest / vertices))
+            .solver(solver)
+            .build()
     }
 
     fn material(&self) -> MaterialSpec {

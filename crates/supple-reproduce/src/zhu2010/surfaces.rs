@@ -60,8 +60,8 @@ pub(super) fn padding(request: &Request) -> Result<Findings, Failure> {
 pub(super) fn interpolation(request: &Request) -> Result<Findings, Failure> {
     let cell = request.value("cell");
     let mut findings = Findings::default();
-    for (name, way) in [("trilinear", Interpolation::Trilinear), ("tricubic", Interpolation::Tricubic)] {
-        let measured = roughness(request, name, cell, 1, way)?;
+    for (name, kind) in [("trilinear", Interpolation::Trilinear), ("tricubic", Interpolation::Tricubic)] {
+        let measured = roughness(request, name, cell, 1, kind)?;
         findings.add(format!("cells of {cell} m, {name}"), QUANTITY, None, measured);
     }
     Ok(findings)

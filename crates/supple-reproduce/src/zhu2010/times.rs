@@ -36,13 +36,13 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance, ..Limits::default() };
         request.report_progress(&format!("cycles, nu={ratio}"));
-        let begun = Instant::now();
+        let started = Instant::now();
         let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
-        let cycles = begun.elapsed().as_secs_f64();
+        let cycles = started.elapsed().as_secs_f64();
         request.report_progress(&format!("conjugate gradients, nu={ratio}"));
-        let begun = Instant::now();
+        let started = Instant::now();
         let norms = conjugate_gradients(hierarchy.finest(), &b, tolerance, request.count("most"));
-        let gradients = begun.elapsed().as_secs_f64();
+        let gradients = started.elapsed().as_secs_f64();
         let case = |what: &str| format!("{what}, {cells}^3 box between walls, nu={ratio}");
         findings.add(case("default solver"), "iterations", None, solved.cycles() as f64);
         findings.add(case("default solver"), "seconds", None, cycles);

@@ -14,7 +14,7 @@ pub(super) trait PlySource {
     fn end_of_element(&mut self, element: &PlyElement) -> Result<(), FileError>;
 
     /// The maximum number of elements of this kind in the rest of the file.
-    fn room_for(&self, element: &PlyElement) -> usize;
+    fn max_elements(&self, element: &PlyElement) -> usize;
 
     /// An error at the last number.
     fn error(&self, problem: String) -> FileError;
@@ -43,7 +43,7 @@ impl PlySource for Scanner<'_> {
         ))
     }
 
-    fn room_for(&self, element: &PlyElement) -> usize {
+    fn max_elements(&self, element: &PlyElement) -> usize {
         // Every value takes a character and a separator, except at the end of the last line.
         (self.remaining().len() + 1) / (2 * element.properties.len()).max(1)
     }
@@ -64,7 +64,7 @@ impl PlySource for BinaryCursor<'_> {
         Ok(())
     }
 
-    fn room_for(&self, element: &PlyElement) -> usize {
+    fn max_elements(&self, element: &PlyElement) -> usize {
         self.rest().len() / element.smallest_size().max(1)
     }
 

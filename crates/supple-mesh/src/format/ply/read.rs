@@ -392,12 +392,12 @@ fn is_plain_face(element: &PlyElement) -> bool {
 
 /// Rejects a count that does not fit in the rest of the file, before allocating.
 fn check_room(element: &PlyElement, source: &impl PlySource) -> Result<(), FileError> {
-    let room = source.room_for(element);
-    if element.properties.is_empty() || element.count <= room {
+    let remaining_bytes = source.max_elements(element);
+    if element.properties.is_empty() || element.count <= remaining_bytes {
         return Ok(());
     }
     Err(source.error(format!(
-        "the header (line {}) declares {} elements `{}`, but at most {room} fit in the file; is it truncated?",
+        "the header (line {}) declares {} elements `{}`, but at most {remaining_bytes} fit in the file; is it truncated?",
         element.line,
         element.count,
         element.name.escape_debug()

@@ -32,7 +32,7 @@ struct Sample {
 /// Points with the forces on them, and all samples of all elements.
 struct DiscMesh {
     points: Vec<[f64; 2]>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     forces: Vec<[f64; 2]>,
     samples: Vec<Sample>,
 }
@@ -40,7 +40,7 @@ struct DiscMesh {
 impl DiscMesh {
     fn new(points: Vec<[f64; 2]>) -> Self {
         let len = points.len();
-        Self { points, held: vec![false; len], forces: vec![[0.0; 2]; len], samples: Vec::new() }
+        Self { points, fixed: vec![false; len], forces: vec![[0.0; 2]; len], samples: Vec::new() }
     }
 
     fn push(&mut self, point: usize, share: f64, force: [f64; 2]) {
@@ -72,7 +72,7 @@ impl DiscMesh {
         let exact: Vec<[f64; 2]> = self.points.iter().map(|at| problem::displacement(*at)).collect();
         let mut roles = vec![Role::Absent; 2 * self.points.len()];
         for &(n, _) in self.samples.iter().flat_map(|sample| &sample.gradients) {
-            let role = |i: usize| if self.held[n] { Role::Prescribed(exact[n][i]) } else { Role::Unknown };
+            let role = |i: usize| if self.fixed[n] { Role::Prescribed(exact[n][i]) } else { Role::Unknown };
             (0..2).for_each(|i| roles[2 * n + i] = role(i));
         }
         let mut system = DiscSystem::new(roles, |n| self.points[n / 2]);
@@ -107,7 +107,7 @@ pub(super) fn conforming(material: DiscMaterial, rings: usize) -> Errors {
     let (first, around) = (first_of(rings), 8 * rings);
     // Angles start on the right: the quadrants around 0 and pi are fixed including their ends.
     for n in 0..around {
-        mesh.held[first + n] = (n + rings) % (4 * rings) <= 2 * rings;
+        mesh.fixed[first + n] = (n + rings) % (4 * rings) <= 2 * rings;
     }
     for point in problem::outline_forces(material, 2 * rings) {
         let turn = (point.at[1] - CENTRE).atan2(point.at[0] - CENTRE) / FRAC_PI_4;
@@ -168,7 +168,7 @@ pub(super) fn embedded(material: DiscMaterial, count: usize, filling: Filling) -
         }
     }
     for n in cells.of(DiscCellKind::Dirichlet).flat_map(corners) {
-        mesh.held[n] = true;
+        mesh.fixed[n] = true;
     }
     for point in problem::outline_forces(material, 2 * count) {
         let cell = point.at.map(|x| (x / h).floor());

@@ -28,8 +28,8 @@ pub(super) struct DiscCells {
 
 impl DiscCells {
     /// Cells that overlap the disc are interior; those on a fixed part of the outline are Dirichlet cells.
-    pub(super) fn new(count: usize, held: FixedOutline) -> Self {
-        let kinds = (0..count * count).map(|n| kind([n / count, n % count], count, held)).collect();
+    pub(super) fn new(count: usize, fixed: FixedOutline) -> Self {
+        let kinds = (0..count * count).map(|n| kind([n / count, n % count], count, fixed)).collect();
         Self { count, kinds }
     }
 
@@ -52,7 +52,7 @@ impl DiscCells {
     }
 }
 
-fn kind(cell: [usize; 2], count: usize, held: FixedOutline) -> DiscCellKind {
+fn kind(cell: [usize; 2], count: usize, fixed: FixedOutline) -> DiscCellKind {
     let h = 1.0 / count as f64;
     let [low, high] = [0.0, 1.0].map(|end| cell.map(|k| (k as f64 + end) * h));
     let nearest = [0, 1].map(|k| CENTRE.clamp(low[k], high[k]));
@@ -61,7 +61,9 @@ fn kind(cell: [usize; 2], count: usize, held: FixedOutline) -> DiscCellKind {
     match problem::distance(nearest) < RADIUS {
         false => DiscCellKind::Exterior,
         true if problem::distance(farthest) <= RADIUS => DiscCellKind::Interior,
-        true if held == FixedOutline::Outline || problem::in_held_quadrant(middle) => DiscCellKind::Dirichlet,
+        true if fixed == FixedOutline::Outline || problem::in_fixed_quadrant(middle) => {
+            DiscCellKind::Dirichlet
+        }
         true => DiscCellKind::Interior,
     }
 }

@@ -36,7 +36,7 @@ struct DiscMethod {
     errors: fn(DiscMaterial, usize) -> Errors,
 }
 
-const WAYS: [DiscMethod; 7] = [
+const METHODS: [DiscMethod; 7] = [
     DiscMethod {
         name: "staggered differences, exact stresses at their lattice positions",
         paper: Some(ORDER),
@@ -82,12 +82,12 @@ pub(super) fn accuracy(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let mut lines = Vec::new();
     for ratio in RATIOS {
-        for way in &WAYS {
-            let case = format!("{}, nu={ratio}", way.name);
+        for method in &METHODS {
+            let case = format!("{}, nu={ratio}", method.name);
             request.report_progress(&case);
             let found: Vec<Errors> =
-                sizes.iter().map(|n| (way.errors)(DiscMaterial::new(ratio), *n)).collect();
-            add_rows(&mut findings, &case, way.paper, &sizes, &found);
+                sizes.iter().map(|n| (method.errors)(DiscMaterial::new(ratio), *n)).collect();
+            add_rows(&mut findings, &case, method.paper, &sizes, &found);
             let points = found.iter().map(|e| [e.unknowns as f64 / 2.0, e.inside]).collect();
             lines.push(PlotLine { name: case, points });
         }
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn errors_fall_with_the_orders_of_their_methods() {
         let sizes = [24, 32, 48, 64];
-        for (way, largest) in [(&WAYS[0], 1.1), (&WAYS[5], 1.1), (&WAYS[6], 1.1)] {
+        for (method, largest) in [(&METHODS[0], 1.1), (&METHODS[5], 1.1), (&METHODS[6], 1.1)] {
             for ratio in RATIOS {
-                let found = sizes.map(|n| (way.errors)(DiscMaterial::new(ratio), n));
+                let found = sizes.map(|n| (method.errors)(DiscMaterial::new(ratio), n));
                 let order = order(&sizes, &found, |e| e.inside);
-                assert!(order >= largest, "{}, nu={ratio}: {order}", way.name);
+                assert!(order >= largest, "{}, nu={ratio}: {order}", method.name);
             }
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn displacement([x, y]: [f64; 2]) -> [f64; 2] {
 }
 
 /// Whether a point is in one of the quadrants whose outline is fixed.
-pub(super) fn in_held_quadrant([x, y]: [f64; 2]) -> bool {
+pub(super) fn in_fixed_quadrant([x, y]: [f64; 2]) -> bool {
     (x - CENTRE).abs() >= (y - CENTRE).abs()
 }
 

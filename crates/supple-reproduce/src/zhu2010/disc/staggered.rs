@@ -59,11 +59,11 @@ struct Staggered {
 pub(super) fn staggered(
     material: DiscMaterial,
     count: usize,
-    held: FixedOutline,
+    fixed: FixedOutline,
     traction: Traction,
 ) -> Errors {
     let len = 2 * (count + 1).pow(2);
-    let cells = DiscCells::new(count, held);
+    let cells = DiscCells::new(count, fixed);
     let mut body = Staggered { cells, material, traction, forces: vec![0.0; len], given: vec![0.0; len] };
     if traction == Traction::Outline {
         problem::outline_forces(material, 2 * count).iter().for_each(|point| body.spread(point));

@@ -53,14 +53,14 @@ impl ReferenceProblem {
 
     /// Solves it with a preconditioner until [`STOP`].
     pub(super) fn solve(&self, name: &str, linear: &LinearOptions, simd: Simd) -> Result<CgRun, Failure> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut preconditioner = made(linear, &self.system, simd)?;
-        let setup = begun.elapsed().as_secs_f64();
-        self.course(name, &mut *preconditioner, setup)
+        let setup = started.elapsed().as_secs_f64();
+        self.run(name, &mut *preconditioner, setup)
     }
 
     /// The same with a preconditioner that is ready, after `setup` seconds.
-    pub(super) fn course(
+    pub(super) fn run(
         &self,
         name: &str,
         preconditioner: &mut dyn Preconditioner,
@@ -116,10 +116,10 @@ impl CgRun {
 }
 
 /// Error over iterations and error over time.
-pub(super) fn plots(title: &str, courses: &[CgRun]) -> [(&'static str, Plot); 2] {
-    let line = |course: &CgRun, x: &dyn Fn(usize) -> f64| PlotLine {
-        name: course.name.clone(),
-        points: course.points.iter().enumerate().map(|(k, [error, _])| [x(k), *error]).collect(),
+pub(super) fn plots(title: &str, runs: &[CgRun]) -> [(&'static str, Plot); 2] {
+    let line = |run: &CgRun, x: &dyn Fn(usize) -> f64| PlotLine {
+        name: run.name.clone(),
+        points: run.points.iter().enumerate().map(|(k, [error, _])| [x(k), *error]).collect(),
     };
     let plot = |label: &'static str, lines: Vec<PlotLine>| Plot {
         title: title.to_owned(),
@@ -127,12 +127,12 @@ pub(super) fn plots(title: &str, courses: &[CgRun]) -> [(&'static str, Plot); 2]
         scales: [AxisScale::Linear, AxisScale::Logarithmic],
         lines,
     };
-    let by_count = courses.iter().map(|course| line(course, &|k| k as f64)).collect();
-    let by_time = courses
+    let by_count = runs.iter().map(|run| line(run, &|k| k as f64)).collect();
+    let by_time = runs
         .iter()
-        .map(|course| {
-            let each = course.seconds / course.iterations().max(1.0);
-            line(course, &|k| course.setup + each * k as f64)
+        .map(|run| {
+            let each = run.seconds / run.iterations().max(1.0);
+            line(run, &|k| run.setup + each * k as f64)
         })
         .collect();
     [
