@@ -378,7 +378,7 @@ mod tests {
         fn clipped_triangles_cover_what_a_ray_hits(
             corners in prop::array::uniform3(prop::array::uniform3(-3.0f32..3.0)),
         ) {
-            // The eye is at the origin of these points, so many triangles reach behind it.
+            // The eye is at the origin of these points, and a large number of triangles extends behind it.
             let camera = Camera { eye: DVec3::ZERO, target: DVec3::NEG_Z, up: DVec3::Y, fov_degrees: 90.0 };
             let stage = Stage { origin: DVec3::ZERO, unit: 1.0 };
             let view = StageView::new(&camera, &stage, 16, 16);

@@ -26,7 +26,7 @@ pub(super) struct ClientId(u64);
 /// An event of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
-    Asked(PageRequest),
+    Requested(PageRequest),
     Left,
 }
 
@@ -141,14 +141,14 @@ impl ClientSlot {
     pub(super) fn ask(&self, request: PageRequest) -> Result<(), String> {
         let mut queue = lock(&self.hub.queue);
         let last = queue.iter_mut().rev().find(|(id, _)| *id == self.id);
-        if let Some((_, Event::Asked(last))) = last
+        if let Some((_, Event::Requested(last))) = last
             && last.is_replaced_by(&request)
         {
             *last = request;
         } else if queue.len() >= MAX_PENDING_REQUESTS {
             return Err("too many requests are pending; this one was dropped".into());
         } else {
-            queue.push_back((self.id, Event::Asked(request)));
+            queue.push_back((self.id, Event::Requested(request)));
         }
         self.hub.arrived.notify_one();
         Ok(())
@@ -183,7 +183,7 @@ mod tests {
         }
         let waiting = hub.wait(Duration::ZERO, false);
         assert_eq!(waiting.len(), 1);
-        assert_eq!(waiting[0].1, Event::Asked(PageRequest::Drag { target: DVec3::X * 999.0 }));
+        assert_eq!(waiting[0].1, Event::Requested(PageRequest::Drag { target: DVec3::X * 999.0 }));
         let accepted = (0..1000).filter(|_| slot.ask(PageRequest::Step {}).is_ok()).count();
         assert_eq!(accepted, MAX_PENDING_REQUESTS);
     }

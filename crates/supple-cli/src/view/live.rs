@@ -152,7 +152,7 @@ impl Live {
                 self.release(client);
                 return;
             }
-            Event::Asked(request) => self.perform(client, request),
+            Event::Requested(request) => self.perform(client, request),
         };
         if let Err(problem) = done {
             self.hub.answer(client, message::error(&problem));

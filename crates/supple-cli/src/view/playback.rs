@@ -107,7 +107,7 @@ impl Player {
             self.publish_state();
             let longest = if self.clock.is_running { self.clock.wait().min(MAX_SLEEP) } else { MAX_SLEEP };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
-                if let Event::Asked(request) = event {
+                if let Event::Requested(request) = event {
                     self.perform(client, request);
                 }
             }

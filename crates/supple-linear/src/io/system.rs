@@ -41,7 +41,7 @@ impl System {
             let (count, n) = (points.len(), sparse.rows());
             if count != n && 3 * count != n {
                 return Err(LinearError::InvalidPositions(format!(
-                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns a node"
+                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns per node"
                 )));
             }
             if let Some(i) = points.iter().position(|point| !point.is_finite()) {
@@ -91,7 +91,7 @@ pub(super) fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DV
         return Err(FileError::whole(
             path,
             format!(
-                "holds {rows} x {columns} numbers; positions must be {n} x 3, or {} x 3 for three unknowns a node",
+                "contains {rows} x {columns} numbers; positions must be {n} x 3, or {} x 3 for three unknowns per node",
                 n / 3
             ),
         ));

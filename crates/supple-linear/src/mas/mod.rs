@@ -269,7 +269,7 @@ impl SolverState for Mas {
             + vectors.bytes()
     }
 
-    /// Cuts the domains anew every few steps.
+    /// Rebuilds the domains every few steps.
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.age = self.age.map(|age| age + 1).filter(|&age| age < self.options.rebuild);
         if self.age.is_some() {
