@@ -5,9 +5,9 @@ import * as THREE from "./three/three.module.js";
 import { BODIES, regionColour, roundedLimit, roundedUp, writeStress, writeStretch } from "./colours.js";
 
 const COLLIDER = 0xb0b0ae;
-/** The part of all vertices whose stress the scale covers: held corners would stretch it for all others. */
+/** The fraction of vertices whose stress the scale covers: otherwise pinned corners would dominate it. */
 const MOST_STRESSED = 0.99;
-/** Cuts nothing. */
+/** No clipping. */
 const WHOLE = [0, 0, 0, 1];
 
 /** Smooth normals: the sum of the faces' normals, weighted by area. */
@@ -28,7 +28,7 @@ function writeNormals(positions, triangles, normals) {
   }
 }
 
-/** What of a rest triangle its stretch needs: the length of an edge, and where the third corner lies along and across it. */
+/** Rest data of a triangle for its stretch: the length of an edge, and the position of the third corner along and across it. */
 function restFrames(rest, triangles) {
   const frames = new Float32Array(triangles.length);
   for (let t = 0; t < triangles.length; t += 3) {
@@ -55,7 +55,7 @@ function stretchOf(positions, triangles, frames, t) {
   return Math.sqrt(0.5 * (uu + vv + Math.hypot(uu - vv, 2 * uv)));
 }
 
-/** Leaves out what lies beyond a plane of the rest shape: of a fragment with rest place `r`, where `cut.xyz · r > cut.w`. */
+/** Discards fragments beyond a plane of the rest shape: those with rest position `r` for which `cut.xyz · r > cut.w`. */
 function cutOpen(material, cut) {
   material.onBeforeCompile = (shader) => {
     shader.uniforms.cut = cut;
@@ -104,7 +104,7 @@ class Body {
     this.wire.visible = false;
   }
 
-  /** Takes over positions from a frame. */
+  /** Updates the positions from a frame. */
   move(positions) {
     this.positions.set(positions);
     writeNormals(this.positions, this.triangles, this.normals);
@@ -223,7 +223,7 @@ class Collider {
   }
 }
 
-/** Everything of a topology. */
+/** All meshes of a topology. */
 export class Bodies {
   constructor() {
     this.group = new THREE.Group();
@@ -241,7 +241,7 @@ export class Bodies {
     this.topology = null;
   }
 
-  /** Takes over a topology. */
+  /** Replaces the topology. */
   build(message) {
     [...this.bodies, ...this.colliders].forEach((part) => part.dispose());
     this.group.clear();
@@ -267,7 +267,7 @@ export class Bodies {
     this.setWireframe(this.wireframe);
   }
 
-  /** Takes over a frame; returns where its pins are. */
+  /** Updates from a frame; returns the positions of its pins. */
   move(message) {
     const { header } = message;
     const all = message.floats(3 * header.vertices);
@@ -318,7 +318,7 @@ export class Bodies {
     if (colour === "hierarchy" && this.regions) this.paintRegions(this.regions);
   }
 
-  /** Colours show a region for each vertex of all bodies. */
+  /** Colours show the region of each vertex of all bodies. */
   paintRegions(regions) {
     this.regions = regions;
     if (this.colour !== "hierarchy") return;
@@ -329,7 +329,7 @@ export class Bodies {
     }
   }
 
-  /** Takes over the stress of each vertex of all bodies, and the unit of each body. */
+  /** Updates the stress of each vertex of all bodies, and the unit of each body. */
   takeStress(values, units) {
     this.stress = { values, units };
     if (this.colour === "stress") this.paintStress();
@@ -347,7 +347,7 @@ export class Bodies {
     this.bodies.forEach((body, k) => body.paintStress(parts[k], this.stressLimits.get(units[k])));
   }
 
-  /** Opens all bodies along an axis, each at its own place; without places all are whole. */
+  /** Clips all bodies along an axis, each at its own position; without positions nothing is clipped. */
   open(axis, places) {
     this.isOpen = Boolean(places);
     this.bodies.forEach((body, k) => body.open(axis, places?.[k] ?? null));

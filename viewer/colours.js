@@ -1,6 +1,6 @@
 // Colours: the same as those of `supple render`. Components are linear light from 0 to 1, as vertex colours require.
 
-/** Muted colours, easy to tell apart, for bodies in the scene's order; they repeat. */
+/** Muted colours, easy to distinguish, for bodies in the scene's order; they repeat. */
 export const BODIES = [0x4a7caa, 0xd67454, 0x689e7c, 0xdaaa52, 0x8e70a4, 0x4ca0a4, 0xc6768c, 0x967a62];
 export const NO_REGION = 0xffffffff;
 
@@ -50,7 +50,7 @@ export function kindColour(kind) {
   return BODIES[kind % BODIES.length];
 }
 
-/** The colour of a region; hues turn by the golden angle, so that near numbers are easy to tell apart. */
+/** The colour of a region; hues turn by the golden angle, so that close numbers are easy to distinguish. */
 export function regionColour(region) {
   if (region === NO_REGION) return [0.43, 0.43, 0.43];
   const hue = 6 * ((region * GOLDEN_TURN) % 1);
@@ -62,14 +62,14 @@ export function regionColour(region) {
   });
 }
 
-/** The next number that reads well. */
+/** The next round number. */
 export function roundedUp(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value * (1 - 1e-9)) ?? 10;
   return step * power;
 }
 
-/** The stretch at the end of the scale: the largest seen, rounded up to a number that reads well. */
+/** The stretch at the end of the scale: the maximum so far, rounded up to a round number. */
 export function roundedLimit(deviation) {
   return 1 + roundedUp(Math.min(Math.max(deviation, 0.005), 10));
 }

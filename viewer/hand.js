@@ -2,11 +2,11 @@
 
 import * as THREE from "./three/three.module.js";
 
-/** A pointer that moves less is clicking, in CSS pixels. */
+/** Maximum movement of a click, in CSS pixels. */
 const CLICK = 5;
-/** How near a click must be to a pin, for a mouse and for a finger. */
+/** Maximum distance of a click from a pin, for a mouse and for a finger. */
 const NEAR_PIN = { mouse: 9, touch: 20, pen: 12 };
-/** Meshes with more triangles are not looked up under a mouse that only passes. */
+/** Meshes with more triangles are not picked while hovering. */
 const MOST_TRIANGLES_FOR_HOVER = 60000;
 
 export class Hand {

@@ -10,14 +10,14 @@ import { Plots, short } from "./plots.js";
 import { Stage } from "./stage.js";
 
 const $ = (id) => document.getElementById(id);
-/** Between two looks at the solver's hierarchy, in milliseconds. */
+/** Time between two requests of the solver's hierarchy, in milliseconds. */
 const HIERARCHY_EVERY = 400;
 /** The same for stress. */
 const STRESS_EVERY = 150;
-/** Where the panel rises from below. */
+/** Screens on which the panel opens at the bottom. */
 const NARROW = "(max-width: 760px) and (min-height: 461px), (max-width: 560px)";
-/** Room to fall into above the ground, over the size of what is there: of a run it is known how deep things fell so far. */
-const ROOM = { live: 0.9, playback: 0.02 };
+/** Free space above the ground, relative to the size of the scene: for a run it is known how deep bodies have fallen so far. */
+const FALL_SPACE = { live: 0.9, playback: 0.02 };
 const EMPTY = { points: new Float32Array(0), words: new Uint32Array(0) };
 
 const ICONS = {
@@ -98,11 +98,11 @@ function takeState(next) {
   showBadge(isLive);
   panel.update(state.controls);
   showFacts();
-  if (state.problem && state.problem !== takeState.told) toast(state.problem, true);
-  takeState.told = state.problem;
+  if (state.problem && state.problem !== takeState.reported) toast(state.problem, true);
+  takeState.reported = state.problem;
 }
 
-/** Colours that cannot be shown say why. */
+/** Unavailable colours show the reason. */
 function offerColours(isLive) {
   const reasons = [];
   if (!isLive) reasons.push("A recorded run only contains positions: view the scene to see stress and the solver's hierarchy.");
@@ -145,7 +145,7 @@ function takeFrame(message) {
   const pins = bodies.move(message);
   if (!isFramed) {
     isFramed = true;
-    stage.fit(ground, ROOM[state?.mode ?? "live"]);
+    stage.fit(ground, FALL_SPACE[state?.mode ?? "live"]);
     stage.frameAll();
   }
   if (ground === null && state?.mode === "playback") stage.lowerGround();
@@ -174,7 +174,7 @@ function askHierarchy() {
   }
 }
 
-/** Asks again at once. */
+/** Requests again immediately. */
 function askHierarchyAnew() {
   hierarchyAsked = 0;
   askHierarchy();
@@ -299,13 +299,13 @@ function showClock() {
   if (!isScrubbing && lastFrame.place !== undefined) $("seek").value = lastFrame.place;
 }
 
-/** A stress with its unit and a prefix where it needs one. */
+/** A stress with its unit and a prefix if needed. */
 function stressText(value, unit) {
   const [factor, prefix] = value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
   return `${short(value / factor)} ${prefix}${unit}`;
 }
 
-/** The colour scale that is shown: its title, the texts along it, and the place of each in the diverging map. */
+/** The colour scale that is shown: its title, the labels, and the position of each in the diverging map. */
 function scale() {
   const shares = [0, 0.25, 0.5, 0.75, 1];
   if (bodies.colour === "stretch") {
@@ -388,7 +388,7 @@ function togglePanel(isOpen = document.body.classList.contains("closed")) {
   plots.draw();
 }
 
-/** The panel covers the stage's right side, unless it rises from below. */
+/** The panel covers the stage's right side, unless it opens at the bottom. */
 function coverStage() {
   const isBeside = !matchMedia(NARROW).matches && !document.body.classList.contains("closed");
   stage.setCovered(isBeside ? $("panel").offsetWidth + 16 : 0);
@@ -499,7 +499,7 @@ document.querySelectorAll(".explain-switch").forEach((other) => other.addEventLi
 // Devices without hover have no tooltips.
 explain(matchMedia("(hover: none)").matches);
 
-/** For tests and for the curious: what is on the page now. */
+/** For tests and debugging: the current state of the page. */
 window.supple = {
   get framesDrawn() { return framesDrawn; },
   get state() { return state; },

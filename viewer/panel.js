@@ -2,7 +2,7 @@
 
 import { short } from "./plots.js";
 
-/** Between two messages while a slider moves, in milliseconds. */
+/** Time between two messages while a slider moves, in milliseconds. */
 const SLOWEST = 180;
 const STEPS = 1000;
 
@@ -16,12 +16,12 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A text that a person can read and TOML too. */
+/** A text that is readable and valid TOML. */
 function written(value) {
   return value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6) ? value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e") : String(Number(value.toPrecision(6)));
 }
 
-/** What a control does, for those who cannot hover over it; screen readers read it with each of its inputs. */
+/** The description of a control, for devices without hover; screen readers read it with each of its inputs. */
 function help(control, ...inputs) {
   const id = newId();
   inputs.forEach((input) => input.setAttribute("aria-describedby", id));
@@ -128,7 +128,7 @@ class SwitchControl {
 
 const KINDS = { number: NumberControl, choice: ChoiceControl, vector: VectorControl, switch: SwitchControl };
 
-/** Keeps the controls on the page the same as those of the program. */
+/** Synchronises the controls of the page with those of the program. */
 export class Panel {
   constructor(root, set) {
     this.root = root;

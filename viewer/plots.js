@@ -9,7 +9,7 @@ const RESIDUAL = {
   frame: "Imbalance of forces at the end of a frame, relative to the start.",
 };
 
-/** A number with a few digits, and a power of ten where it needs one. */
+/** A number with a few digits, and a power of ten if needed. */
 export function short(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -22,7 +22,7 @@ export function short(value, digits = 3) {
 }
 
 class Plot {
-  /** `kind` is `lines`, `stack` or `curve` (one value an iteration, logarithmic). */
+  /** `kind` is `lines`, `stack` or `curve` (one value per iteration, logarithmic). */
   constructor(parent, title, unit, names, colours, kind, help) {
     Object.assign(this, { unit, names, colours, kind, series: names.map(() => []) });
     const figure = document.createElement("figure");
@@ -98,9 +98,9 @@ class Plot {
     }
     const high = Math.max(...all);
     const low = this.kind === "stack" ? 0 : Math.min(...all);
-    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
+    const margin = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
     if (this.kind === "counts") return [0, Math.ceil(high * 1.05)];
-    return [this.kind === "lines" ? low - room : 0, high + room];
+    return [this.kind === "lines" ? low - margin : 0, high + margin];
   }
 
   axes(context, width, height, [low, high]) {

@@ -9,7 +9,7 @@ const THEMES = {
   dark: { ground: 0x4a525c, fog: 0x171c22, sky: 0xa9bfdc, bounce: 0x6b665e, sun: 1.9, ambient: 1.25, pin: 0xff7a66, wire: 0x05080b, node: 0xf2f6fb },
 };
 const FIELD_OF_VIEW = 35;
-/** The largest number of pixels a CSS pixel: more only costs time. */
+/** Maximum number of device pixels per CSS pixel: more only costs time. */
 const MOST_PIXELS = 2;
 
 export class Stage {
@@ -96,8 +96,8 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Puts ground, light and markers to the size of what is there; `room` is left to fall into, over that size. */
-  fit(groundHeight, room) {
+  /** Scales ground, light and markers to the size of the scene; `space` is the free space below, relative to that size. */
+  fit(groundHeight, space) {
     const box = this.bodies.bounds();
     for (const collider of this.bodies.colliders) {
       const around = new THREE.Box3().setFromBufferAttribute(collider.geometry.getAttribute("position"));
@@ -109,7 +109,7 @@ export class Stage {
     this.size = size;
     this.restBox = box;
     // Space to fall into, if the scene does not define the ground.
-    const lowest = groundHeight ?? box.min.y - room * size;
+    const lowest = groundHeight ?? box.min.y - space * size;
     this.groundHeight = lowest;
     const centre = box.getCenter(new THREE.Vector3());
     this.ground.position.set(centre.x, lowest - 1e-4 * size, centre.z);
@@ -133,7 +133,7 @@ export class Stage {
     this.pinSize = 0.011 * size;
   }
 
-  /** A three-quarter view of everything and of where it may fall. */
+  /** A three-quarter view of everything and of the space below. */
   frameAll() {
     const box = this.bodies.bounds().union(this.restBox ?? new THREE.Box3());
     const { x, z } = box.getSize(new THREE.Vector3());
@@ -202,7 +202,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** In a recorded run nothing tells how deep bodies will fall: the ground makes way for them. */
+  /** In a recorded run it is unknown how deep bodies will fall: the ground moves down with them. */
   lowerGround() {
     const lowest = this.bodies.bounds().min.y;
     if (lowest < this.groundHeight) this.setGround(lowest);
@@ -233,7 +233,7 @@ export class Stage {
     this.resize();
   }
 
-  /** Something changed: draw in the next moment. `done` is called when the picture is on the screen. */
+  /** Requests a redraw in the next animation frame. `done` is called when the picture is on the screen. */
   invalidate(done) {
     if (done) this.afterDrawing.push(done);
     if (this.pending) return;
@@ -247,7 +247,7 @@ export class Stage {
     });
   }
 
-  /** Turns the view by angles in radians. */
+  /** Rotates the view by angles in radians. */
   turn(horizontal, vertical) {
     const offset = this.camera.position.clone().sub(this.controls.target);
     const spherical = new THREE.Spherical().setFromVector3(offset);
@@ -266,7 +266,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Where a point of the world is on the page, in CSS pixels. */
+  /** The position of a world point on the page, in CSS pixels. */
   toPage(point) {
     const seen = point.clone().project(this.camera);
     const box = this.canvas.getBoundingClientRect();

@@ -61,8 +61,8 @@ pub struct Common {
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// Instruction set; `baseline` gives bit-identical results on every machine
-    #[arg(long, global = true, value_enum, default_value_t = SimdWord::Auto)]
-    pub simd: SimdWord,
+    #[arg(long, global = true, value_enum, default_value_t = SimdChoice::Auto)]
+    pub simd: SimdChoice,
     /// Show no progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -78,7 +78,7 @@ impl Common {
         let mut flag = |set: bool, name: &str| arguments.extend(set.then(|| name.to_owned()));
         flag(self.json, "--json");
         flag(self.quiet, "--quiet");
-        flag(matches!(self.simd, SimdWord::Baseline), "--simd=baseline");
+        flag(matches!(self.simd, SimdChoice::Baseline), "--simd=baseline");
         arguments.extend(self.threads.map(|count| format!("--threads={count}")));
         arguments
     }
@@ -86,18 +86,18 @@ impl Common {
 
 /// The instruction set, as a command-line value.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum SimdWord {
+pub enum SimdChoice {
     /// The best instruction set of this machine
     Auto,
     /// Plain instructions that every machine supports
     Baseline,
 }
 
-impl From<SimdWord> for Simd {
-    fn from(word: SimdWord) -> Self {
+impl From<SimdChoice> for Simd {
+    fn from(word: SimdChoice) -> Self {
         match word {
-            SimdWord::Auto => Self::Auto,
-            SimdWord::Baseline => Self::Baseline,
+            SimdChoice::Auto => Self::Auto,
+            SimdChoice::Baseline => Self::Baseline,
         }
     }
 }

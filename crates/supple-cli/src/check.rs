@@ -49,7 +49,7 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         frames += 1;
         bad += u32::from(!crossings.is_empty());
         let inside = stays.look(index, &at);
-        tell_frame(index, &crossings, inside, &surfaces, common);
+        report_frame(index, &crossings, inside, &surfaces, common);
     }
     let pushed_back = scene_state.solver.method == Method::OCTREE
         && scene_state.solver.options.get::<octree::OctreeOptions>().self_collision
@@ -85,7 +85,7 @@ fn frame_positions(cache: &FrameCache, index: u32, expected: usize) -> Result<Ve
     Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)))
 }
 
-fn tell_frame(index: u32, crossings: &[[u32; 2]], inside: usize, surfaces: &Surfaces, common: &Common) {
+fn report_frame(index: u32, crossings: &[[u32; 2]], inside: usize, surfaces: &Surfaces, common: &Common) {
     if crossings.is_empty() && inside == 0 {
         return;
     }

@@ -14,7 +14,7 @@ use supple::{Error, FileError};
 
 use crate::arguments::{Common, Compare, SceneChoice};
 use crate::failure::Failure;
-use crate::plot::{Line, Plot, Scale};
+use crate::plot::{AxisScale, Plot, PlotLine};
 use crate::print::{line, notice};
 use crate::scenes::choose;
 
@@ -164,12 +164,12 @@ pub fn convergence(title: String, curves: &[Curve]) -> Plot {
         let drawn = &curve.points[..below.map_or(curve.points.len(), |first| first + 1)];
         let points = drawn.iter().filter(|point| point.seconds > 0.0);
         let points = points.map(|point| [point.seconds.max(1e-5), point.error.max(LOWEST_ERROR)]).collect();
-        Line { name: curve.name.clone(), points }
+        PlotLine { name: curve.name.clone(), points }
     };
     Plot {
         title,
         labels: ["time in seconds", "relative error of the objective"],
-        scales: [Scale::Logarithmic; 2],
+        scales: [AxisScale::Logarithmic; 2],
         lines: curves.iter().map(line).collect(),
     }
 }

@@ -10,14 +10,14 @@ use crate::print::notice;
 /// The exit code of a program that was interrupted by Ctrl-C (128 + SIGINT).
 pub(crate) const STOPPED: u8 = 130;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C waits for the current frame.
 pub(crate) fn install_handler(common: &Common) {
     let quiet = common.quiet;
     // A second handler in one process (tests) is not an error: the first one stays in place.
     let _ = ctrlc::set_handler(move || {
-        if ASKED.swap(true, Ordering::SeqCst) {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
             std::process::exit(i32::from(STOPPED));
         }
         if !quiet {
@@ -29,7 +29,7 @@ pub(crate) fn install_handler(common: &Common) {
 /// From now on Ctrl-C ends a program that has no results to lose, at its next check.
 pub(crate) fn install_immediate_handler() {
     let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::SeqCst) {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
             std::process::exit(i32::from(STOPPED));
         }
     });
@@ -37,7 +37,7 @@ pub(crate) fn install_immediate_handler() {
 
 /// Whether Ctrl-C was pressed.
 pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    REQUESTED.load(Ordering::SeqCst)
 }
 
 /// The same for work that is controlled through `ControlFlow`.

@@ -31,7 +31,7 @@ use supple::simulation::Registry;
 use arguments::{Arguments, Command};
 use failure::Failure;
 
-pub use arguments::{Common, Reproduce, SimdWord};
+pub use arguments::{Common, Reproduce, SimdChoice};
 pub use compare::convergence;
 pub use pictures::{drawn_colliders, drawn_ground};
 

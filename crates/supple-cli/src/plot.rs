@@ -13,7 +13,7 @@ const DECADES: f64 = 12.0;
 
 /// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Linear.
     Linear,
     /// Logarithmic.
@@ -22,7 +22,7 @@ pub enum Scale {
 
 /// A line of a plot.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct PlotLine {
     /// Its name in the legend.
     pub name: String,
     /// x and y of its points.
@@ -37,9 +37,9 @@ pub struct Plot {
     /// Labels of x and y.
     pub labels: [&'static str; 2],
     /// Scales of x and y.
-    pub scales: [Scale; 2],
+    pub scales: [AxisScale; 2],
     /// The lines to draw.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
 }
 
 impl Plot {
@@ -59,18 +59,18 @@ impl Plot {
     }
 
     /// The axis of x or of y.
-    fn axis(&self, k: usize) -> Axis {
+    fn axis(&self, k: usize) -> PlotAxis {
         let scale = self.scales[k];
         let ends = match k {
             0 => [MARGIN[0], WIDTH - MARGIN[2]],
             _ => [HEIGHT - MARGIN[3], MARGIN[1]],
         };
         let values = self.lines.iter().flat_map(|line| &line.points).map(|point| point[k]);
-        let drawn = values.filter(|value| value.is_finite() && (scale == Scale::Linear || *value > 0.0));
-        Axis::of(scale, drawn.map(|value| scale.measure(value)), ends)
+        let drawn = values.filter(|value| value.is_finite() && (scale == AxisScale::Linear || *value > 0.0));
+        PlotAxis::of(scale, drawn.map(|value| scale.measure(value)), ends)
     }
 
-    fn draw_axes(&self, svg: &mut String, [x, y]: &[Axis; 2]) {
+    fn draw_axes(&self, svg: &mut String, [x, y]: &[PlotAxis; 2]) {
         let ([left, right], [bottom, top]) = (x.ends, y.ends);
         for tick in x.ticks() {
             let at = x.at(tick);
@@ -93,7 +93,7 @@ impl Plot {
     }
 }
 
-impl Scale {
+impl AxisScale {
     /// The position of a value along an axis of this kind, before scaling to pixels.
     fn measure(self, value: f64) -> f64 {
         match self {
@@ -104,8 +104,8 @@ impl Scale {
 }
 
 /// An axis with its range, in decades if it is logarithmic.
-struct Axis {
-    scale: Scale,
+struct PlotAxis {
+    scale: AxisScale,
     range: [f64; 2],
     /// Distance between two ticks.
     step: f64,
@@ -113,14 +113,14 @@ struct Axis {
     ends: [f64; 2],
 }
 
-impl Axis {
-    fn of(scale: Scale, measures: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
+impl PlotAxis {
+    fn of(scale: AxisScale, measures: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
         let empty = [f64::INFINITY, f64::NEG_INFINITY];
         let found = measures.fold(empty, |[low, high], m| [low.min(m), high.max(m)]);
         let [low, high] = if found[0] <= found[1] { found } else { [0.0, 1.0] };
         let (low, step) = match scale {
-            Scale::Logarithmic => (low.max(high - DECADES), 1.0),
-            Scale::Linear => (low, nice_step(high - low)),
+            AxisScale::Logarithmic => (low.max(high - DECADES), 1.0),
+            AxisScale::Linear => (low, nice_step(high - low)),
         };
         let low = (low / step).floor() * step;
         let high = ((high / step).ceil() * step).max(low + step);
@@ -141,10 +141,10 @@ impl Axis {
 
     fn words(&self, tick: f64) -> String {
         match self.scale {
-            Scale::Logarithmic if (-3.0..=3.0).contains(&tick) => format!("{}", 10f64.powi(tick as i32)),
-            Scale::Logarithmic => format!("1e{tick}"),
+            AxisScale::Logarithmic if (-3.0..=3.0).contains(&tick) => format!("{}", 10f64.powi(tick as i32)),
+            AxisScale::Logarithmic => format!("1e{tick}"),
             // The step's own digits, not those of its rounding error.
-            Scale::Linear => format!("{}", (tick / self.step).round() * (1e6 * self.step).round() / 1e6),
+            AxisScale::Linear => format!("{}", (tick / self.step).round() * (1e6 * self.step).round() / 1e6),
         }
     }
 }
@@ -172,7 +172,7 @@ fn rule(svg: &mut String, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2], stroke: &str) 
     );
 }
 
-fn draw_line(svg: &mut String, [x, y]: &[Axis; 2], line: &Line, k: usize) {
+fn draw_line(svg: &mut String, [x, y]: &[PlotAxis; 2], line: &PlotLine, k: usize) {
     let color = COLORS[k % COLORS.len()];
     let dash = if k < COLORS.len() { "" } else { "\" stroke-dasharray=\"6 3" };
     let at = |point: &[f64; 2]| {
@@ -190,14 +190,14 @@ fn draw_line(svg: &mut String, [x, y]: &[Axis; 2], line: &Line, k: usize) {
 mod tests {
     use super::*;
 
-    fn plot(scales: [Scale; 2], points: Vec<[f64; 2]>) -> String {
-        let lines = vec![Line { name: "a < b".into(), points }];
+    fn plot(scales: [AxisScale; 2], points: Vec<[f64; 2]>) -> String {
+        let lines = vec![PlotLine { name: "a < b".into(), points }];
         Plot { title: "t".into(), labels: ["x", "y"], scales, lines }.svg()
     }
 
     #[test]
     fn points_at_the_ends_of_the_ticks_lie_at_the_corners_of_the_axes() {
-        let svg = plot([Scale::Linear, Scale::Logarithmic], vec![[0.0, 1e-2], [6.0, 1e3]]);
+        let svg = plot([AxisScale::Linear, AxisScale::Logarithmic], vec![[0.0, 1e-2], [6.0, 1e3]]);
         assert!(svg.contains("points=\"70.0,412.0 560.0,34.0\""), "{svg}");
         assert!(svg.contains("a &lt; b") && svg.contains(">0.01<") && svg.contains(">6<"), "{svg}");
     }
@@ -207,7 +207,7 @@ mod tests {
         for points in
             [vec![], vec![[f64::NAN, 1.0]], vec![[0.0, 0.0]], vec![[1.0, 1.0], [2.0, f64::INFINITY]]]
         {
-            let svg = plot([Scale::Logarithmic; 2], points);
+            let svg = plot([AxisScale::Logarithmic; 2], points);
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("inf"), "{svg}");
         }
     }

@@ -9,7 +9,7 @@ use supple::output::ExportFormat;
 use supple::scene::{Body, Mode, Scene};
 use supple::simulation::{FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
 
-use crate::arguments::{Common, Run, SimdWord};
+use crate::arguments::{Common, Run, SimdChoice};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -35,7 +35,7 @@ struct Summary<'a> {
 
 /// Simulates a scene.
 pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let scene = chosen_scene(options, common)?;
     let formats = wanted_formats(options, &scene)?;
     let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     };
     let mut run = DiskRun::with_steppers(scene, &folder, begin, common.simd.into(), &common.steppers)
         .map_err(Failure::of)?;
-    let setup_seconds = begun.elapsed().as_secs_f64();
+    let setup_seconds = started.elapsed().as_secs_f64();
     interrupt::install_handler(common);
     announce(&run, &folder, common);
     let resume = resume_command(options, common, &folder);
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         false => Ok(()),
     };
     if common.json {
-        print_summary(&run, setup_seconds, begun);
+        print_summary(&run, setup_seconds, started);
     }
     exported.map_err(|failure| advise_export(failure, &formats, &folder))?;
     if !run.is_done() {
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         ));
     }
     if !common.json && !common.quiet {
-        finish(&run, &folder, begun);
+        finish(&run, &folder, started);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -224,13 +224,13 @@ fn resume_command(options: &Run, common: &Common, folder: &Path) -> String {
     if !options.format.is_empty() {
         words.extend(["--format".to_owned(), options.format.join(",")]);
     }
-    if let SimdWord::Baseline = common.simd {
+    if let SimdChoice::Baseline = common.simd {
         words.extend(["--simd".to_owned(), "baseline".to_owned()]);
     }
     words.join(" ")
 }
 
-fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
+fn print_summary(run: &DiskRun, setup_seconds: f64, started: Instant) {
     let counts = run.simulation().counts();
     let summary = Summary {
         scene: &run.scene().name,
@@ -240,16 +240,16 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
         unknowns: counts.unknowns,
         frames: run.frame(),
         setup_seconds,
-        wall_seconds: begun.elapsed().as_secs_f64(),
+        wall_seconds: started.elapsed().as_secs_f64(),
         peak_memory_bytes: peak_memory_bytes(),
         threads: supple_core::parallel::current_num_threads(),
     };
     line(serde_json::json!({ "summary": summary }));
 }
 
-fn finish(run: &DiskRun, folder: &Path, begun: Instant) {
+fn finish(run: &DiskRun, folder: &Path, started: Instant) {
     let folder = folder.display();
-    notice(format_args!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64()));
+    notice(format_args!("{} frames in {:.1} s, in {folder}", run.frame(), started.elapsed().as_secs_f64()));
     notice(format_args!("render:  supple render {folder} --out {}.gif", run.scene().name));
     notice(format_args!("export:  supple export {folder} --format usd,pc2"));
 }

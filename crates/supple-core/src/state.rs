@@ -16,7 +16,7 @@ impl StateWriter {
         self.bytes.extend(value.to_le_bytes());
     }
 
-    /// One whole number.
+    /// One integer.
     pub fn whole(&mut self, value: u64) {
         self.bytes.extend(value.to_le_bytes());
     }
@@ -29,7 +29,7 @@ impl StateWriter {
         }
     }
 
-    /// A list of small whole numbers with its length.
+    /// A list of small integers with its length.
     pub fn words(&mut self, values: &[u32]) {
         self.whole(values.len() as u64);
         self.bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
@@ -64,7 +64,7 @@ impl<'a> StateReader<'a> {
         Ok(f64::from_le_bytes(self.eight()?))
     }
 
-    /// One whole number.
+    /// One integer.
     pub fn whole(&mut self) -> Result<u64, Error> {
         Ok(u64::from_le_bytes(self.eight()?))
     }
@@ -89,7 +89,7 @@ impl<'a> StateReader<'a> {
         (0..count).map(|_| self.vector()).collect()
     }
 
-    /// A list of small whole numbers of any length.
+    /// A list of small integers of any length.
     pub fn words(&mut self) -> Result<Vec<u32>, Error> {
         let stored = self.whole()?;
         // A wrong length ends with the bytes, before any memory is allocated for it.

@@ -1,4 +1,4 @@
-//! What linear solvers cannot do, each with what to do about it.
+//! Errors of linear solvers, each with its remedy.
 
 use thiserror::Error;
 
@@ -16,10 +16,10 @@ pub enum LinearError {
     /// An option that the solver does not have, or a value outside of its range: the text names both.
     #[error("{0}")]
     InvalidOption(String),
-    /// A matrix that no solver takes: the text names the row and column.
+    /// An invalid matrix: the text gives the row and column.
     #[error("{0}")]
     InvalidMatrix(String),
-    /// Positions that do not fit the matrix, or are not finite: the text says which.
+    /// Positions that do not match the matrix, or are not finite: the text says which.
     #[error("{0}")]
     InvalidPositions(String),
     /// The right-hand side has another length than the matrix.
@@ -30,7 +30,7 @@ pub enum LinearError {
         /// Rows of the matrix.
         rows: usize,
     },
-    /// The solver needs the blocks of the matrix, and this operator gives products alone.
+    /// The solver needs the blocks of the matrix, but this operator only provides products.
     #[error("{solver} needs the assembled matrix, and this system is known by its products only; use jacobi")]
     NotAssembled {
         /// The solver.
@@ -73,12 +73,12 @@ pub enum LinearError {
         /// The level, 0 the finest.
         level: usize,
     },
-    /// The matrix as a whole is not positive definite: the text says how it was found.
+    /// The matrix as a whole is not positive definite: the text describes the evidence.
     #[error("{solver}: {found}")]
     NotPositiveDefinite {
         /// The solver.
         solver: &'static str,
-        /// What was found.
+        /// The evidence.
         found: &'static str,
     },
     /// The coarsest level is too large for a dense factor.
@@ -100,7 +100,7 @@ pub enum LinearError {
         /// The factor's size.
         gigabytes: f64,
     },
-    /// What a solver outside of this crate cannot do.
+    /// An error of a solver outside of this crate.
     #[error("{0}")]
     Unsolvable(String),
 }

@@ -1,4 +1,4 @@
-//! From the words of scenes and of the command line to linear solvers.
+//! Builds linear solvers from the names in scenes and on the command line.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::{
     StationarySolver,
 };
 
-/// What the name of a linear solver means.
+/// The meaning of a linear solver's name.
 enum Made {
     Preconditioner(Box<dyn Preconditioner>),
     Solver(Box<dyn LinearSolver>),
 }
 
-/// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
+/// The linear solver of a scene. `positions`, one per unknown, provide locality; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
 pub fn linear_solver(
     linear: &LinearOptions,

@@ -19,7 +19,7 @@ pub enum Levels {
 }
 
 impl Levels {
-    /// What is wrong with it, for coarse nodes of so many unknowns.
+    /// The problem with it, if any, for coarse nodes with this many unknowns.
     pub(crate) fn check(&self, unknowns: u32) -> Result<(), LinearError> {
         let Self::Counts(counts) = self else { return Ok(()) };
         let largest = COARSEST_UNKNOWNS as u32 / unknowns.max(1);

@@ -63,7 +63,7 @@ pub use matrix::scalar_matrix::{ScalarMatrix, WithBlocks};
 pub use multigrid::cycle::{CycleTimes, Direction, Level, cycle};
 pub use operator::{LinearOperator, Preconditioner};
 pub use options::{Iteration, LinearKind, LinearOptions};
-pub use ordering::node_order::{Graph, graph_order, local_order, morton_order};
+pub use ordering::node_order::{CouplingGraph, graph_order, local_order, morton_order};
 pub use preconditioner::cholesky_factor::CholeskyFactor;
 pub use preconditioner::incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use preconditioner::schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};
@@ -78,7 +78,7 @@ pub use solver_state::SolverState;
 
 pub use direct::DenseFactor;
 pub(crate) use matrix::pivot::inverses as definite_inverses;
-pub(crate) use matrix::triangular::Schedule;
+pub(crate) use matrix::triangular::ColourSchedule;
 pub(crate) use operator::assembled;
 pub(crate) use ordering::colouring::{by_colour, colour};
 pub(crate) use relaxation::block_jacobi::domain_not_definite;

@@ -1,10 +1,10 @@
-//! What linear solvers work on and with.
+//! Operators and preconditioners of linear solvers.
 
 use glam::{DMat3, DVec3};
 
 use crate::{BlockMatrix, LinearError, ScalarMatrix, SolverState};
 
-/// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
+/// A symmetric positive-definite matrix over 3-vectors, given at least by its products.
 pub trait LinearOperator: Sync {
     /// The number of unknown 3-vectors.
     fn unknowns(&self) -> usize;
@@ -16,7 +16,7 @@ pub trait LinearOperator: Sync {
     fn blocks(&self) -> Option<&BlockMatrix> {
         None
     }
-    /// The same matrix with one number a block, where every block is a multiple of the identity.
+    /// The same matrix with one number per block, if every block is a multiple of the identity.
     fn scalars(&self) -> Option<&ScalarMatrix> {
         None
     }
@@ -24,7 +24,7 @@ pub trait LinearOperator: Sync {
 
 /// An approximate inverse, symmetric and positive definite, so that conjugate gradients may use it.
 pub trait Preconditioner: SolverState + Send {
-    /// Prepares for a matrix. An error says what the preconditioner cannot do with it.
+    /// Prepares for a matrix. An error if the preconditioner does not support it.
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError>;
     /// `z = M⁻¹ r`.
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]);

@@ -50,7 +50,7 @@ pub enum Iteration {
     Own,
 }
 
-/// What there is to know of a linear solver without making it.
+/// Static properties of a linear solver.
 struct Declaration {
     kind: LinearKind,
     /// In scenes and on the command line: the variant in kebab-case.
@@ -190,16 +190,16 @@ pub struct LinearOptions {
     /// `galerkin`: unknowns of a coarse node, 12 (an affine motion) or 3 (a translation).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknowns: Option<u32>,
-    /// `galerkin`: what smooths.
+    /// `galerkin`: the smoother.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smoother: Option<Smoother>,
-    /// `galerkin`: how far apart coupled vertices are.
+    /// `galerkin`: distance measure between coupled vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distances: Option<Distances>,
     /// `mas`: unknowns of a supernode, 3 (a translation), 6 (a rigid motion) or 12 (an affine one).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modes: Option<u32>,
-    /// `mas`: how domains are cut.
+    /// `mas`: how domains are built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
     /// `mas`: how inverses are stored.

@@ -141,15 +141,15 @@ fn solve_with(matrix: &SparseMatrix, rhs: &[f64], options: SolveOptions) -> Resu
     if rhs.len() != matrix.rows() {
         return Err(LinearError::InvalidRhs { entries: rhs.len(), rows: matrix.rows() });
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let system = System::with_points(matrix, positions)?;
     let mut solver = linear_solver(&linear, system.positions.clone(), simd)?;
     solver.prepare(&system.matrix)?;
-    let setup_time = begun.elapsed();
+    let setup_time = started.elapsed();
     let mut blocks = vec![DVec3::ZERO; system.matrix.pattern().unknowns()];
     let outcome = solver.solve(&system.matrix, &system.gather(rhs), &mut blocks, &stop);
     let x = system.scatter(&blocks);
-    let solve_time = begun.elapsed() - setup_time;
+    let solve_time = started.elapsed() - setup_time;
     let SolveOutcome { iterations, end, .. } = outcome;
     let report = SolveReport {
         iterations,

@@ -1,4 +1,4 @@
-//! What every linear solver promises: when it stops, how it ended, and the trait over all of them.
+//! The interface of linear solvers: stopping rules, outcomes, and the common trait.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ impl StopRule {
         Self { tolerance, max_iterations, deadline: None }
     }
 
-    /// Exactly so many iterations, as real-time loops want them.
+    /// Exactly this many iterations, for real-time loops.
     pub fn iterations(count: usize) -> Self {
         Self { tolerance: 0.0, max_iterations: count, deadline: None }
     }
@@ -56,17 +56,17 @@ pub enum LinearTermination {
     IndefinitePreconditioner,
     /// Rounding lets the residual fall no further, or a stationary iteration grows.
     Stalled,
-    /// A number is not finite. Conjugate gradients leave the last finite vector, stationary iterations what they have.
+    /// A number is not finite. Conjugate gradients leave the last finite vector, stationary iterations the current one.
     NotFinite,
 }
 
-/// How a solve ended. Not converging is a result, not an error.
+/// The outcome of a solve. Not converging is a result, not an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SolveOutcome {
     /// Iterations done.
     pub iterations: usize,
-    /// `|b - A x| / |b|`: computed anew if the solve converged, else as the iteration has it.
+    /// `|b - A x| / |b|`: recomputed if the solve converged, else from the iteration.
     pub relative_residual: f64,
     /// Why it ended.
     pub end: LinearTermination,
@@ -156,7 +156,7 @@ impl History {
 
 /// A solver of symmetric positive-definite systems over 3-vectors.
 pub trait LinearSolver: SolverState + Send {
-    /// Prepares for a matrix. Analyses are kept while the pattern stays. An error says what it cannot do with it.
+    /// Prepares for a matrix. Analyses are kept while the pattern stays. An error if it does not support it.
     fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError>;
 
     /// Solves `A x = b` from the guess in `x`. The matrix may have changed a little since `prepare`: iterative solvers

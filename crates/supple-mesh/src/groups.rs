@@ -1,11 +1,11 @@
 //! Disjoint sets.
 
 /// A partition of `0..n`, each group identified by its lowest member.
-pub(crate) struct Groups {
+pub(crate) struct UnionFind {
     parents: Vec<u32>,
 }
 
-impl Groups {
+impl UnionFind {
     /// Every number in its own group.
     pub(crate) fn new(count: usize) -> Self {
         Self { parents: (0..count as u32).collect() }

@@ -133,8 +133,8 @@ mod tests {
     use crate::generate::BoxShape;
     use crate::implicit::ImplicitShape;
 
-    fn point(reach: f64) -> impl Strategy<Value = DVec3> {
-        [-reach..reach, -reach..reach, -reach..reach].prop_map(DVec3::from_array)
+    fn point(extent: f64) -> impl Strategy<Value = DVec3> {
+        [-extent..extent, -extent..extent, -extent..extent].prop_map(DVec3::from_array)
     }
 
     fn ball() -> TetMesh {

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use crate::octree::splits::{Splits, set};
-use crate::octree::{Filled, Frame, Inside, Octant, Octree, fill};
+use crate::octree::{Filled, Grading, Octant, Octree, OctreeFrame, fill};
 
 /// A sphere of latitude rings around z: `2 n` segments, `n` rings, facing outwards.
 pub fn sphere(n: u32, radius: f64) -> (Vec<DVec3>, Vec<[u32; 3]>) {
@@ -47,7 +47,7 @@ pub fn box_surface(low: DVec3, high: DVec3) -> (Vec<DVec3>, Vec<[u32; 3]>) {
 ///
 /// # Panics
 /// If it cannot be filled.
-pub fn cube(n: u32, inside: Inside) -> Filled {
+pub fn cube(n: u32, inside: Grading) -> Filled {
     let (positions, triangles) = box_surface(DVec3::ZERO, DVec3::splat(f64::from(n)));
     fill(&positions, triangles, 1.0, inside).expect("a closed surface")
 }
@@ -79,12 +79,12 @@ pub fn bumpy(n: u32) -> Filled {
             triangles.push([at(r, s), at(r + 1, s + 1), at(r, s + 1)]);
         }
     }
-    fill(&positions, triangles, 1.0, Inside::Layers(1)).expect("a closed surface")
+    fill(&positions, triangles, 1.0, Grading::Layers(1)).expect("a closed surface")
 }
 
 /// The balanced tree with leaves of the given cells of height 0 under a root of height `root`; `keep` decides for
 /// each leaf whether it stays.
-pub fn balanced_tree(frame: Frame, cells: Vec<Octant>, mut keep: impl FnMut() -> bool) -> Octree {
+pub fn balanced_tree(frame: OctreeFrame, cells: Vec<Octant>, mut keep: impl FnMut() -> bool) -> Octree {
     let finest = set(cells);
     let mut leaves = Splits::around(&finest, frame.root, 1).leaves(frame.root, &finest);
     leaves.retain(|_| keep());

@@ -17,10 +17,10 @@ solver = sys.argv[2] if len(sys.argv) > 2 else None
 sim = supple.scene("hanging-cloth", solver=solver).simulate()
 shares = []
 for _ in range(steps):
-    begun = time.perf_counter()
+    started = time.perf_counter()
     sim.step()
     sim.positions[:, 1].min()
-    seen = time.perf_counter() - begun
+    seen = time.perf_counter() - started
     own = sim.report["wall_seconds"]
     shares.append((seen - own) / own)
 print(

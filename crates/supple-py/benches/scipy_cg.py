@@ -1,6 +1,6 @@
 """Iterations of SciPy's conjugate gradients with our preconditioners against our own: python scipy_cg.py [SIDE] [TOLERANCE] [CLASS]...
 
-The matrix is that of springs along the edges of a square grid and its diagonals, three unknowns a node, 100,489 nodes by default.
+The matrix is that of springs along the edges of a square grid and its diagonals, three unknowns per node, 100,489 nodes by default.
 """
 
 import sys
@@ -43,9 +43,9 @@ for name in sys.argv[3:] or ["BlockJacobi", "MultilevelSchwarz", "Galerkin"]:
         global count
         count += 1
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     x, info = cg(A, b, rtol=tolerance, M=M, callback=step)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     _, report = supple.solve(A, b, positions=positions, solver=M._kind, tolerance=tolerance)
     print(
         f"{name:18} SciPy {count:4} iterations in {seconds:6.2f} s, "

@@ -11,7 +11,7 @@ use supple_render::{Camera, CameraChoice, ColorBy, Overlay, RenderOptions, Rende
 const FIELD_OF_VIEW: f64 = 35.0;
 
 /// Options of a picture.
-pub(crate) struct Wish {
+pub(crate) struct PictureOptions {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) stretch: bool,
@@ -21,11 +21,15 @@ pub(crate) struct Wish {
 }
 
 /// Draws a PNG file.
-pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Result<Vec<u8>, Error> {
+pub(crate) fn draw(
+    simulation: &Simulation,
+    scene: &Scene,
+    picture: &PictureOptions,
+) -> Result<Vec<u8>, Error> {
     let scene_state = simulation.scene_state();
     let colliders = scene_state.colliders.iter().map(|(_, collider)| collider.clone()).collect();
     let now = Scene { colliders, time: scene.time.clone(), folder: scene.folder.clone(), ..Scene::default() };
-    let camera = match wish.camera {
+    let camera = match picture.camera {
         None => CameraChoice::Auto,
         Some([eye, target]) => CameraChoice::Given(Camera {
             eye: DVec3::from(eye),
@@ -35,11 +39,11 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
         }),
     };
     let options = RenderOptions {
-        width: wish.width,
-        height: wish.height,
+        width: picture.width,
+        height: picture.height,
         camera,
-        color: if wish.stretch { ColorBy::Stretch { limit: None } } else { ColorBy::Plain },
-        wireframe: wish.wireframe,
+        color: if picture.stretch { ColorBy::Stretch { limit: None } } else { ColorBy::Plain },
+        wireframe: picture.wireframe,
         ground: drawn_ground(&now),
         ..RenderOptions::default()
     };
@@ -47,7 +51,7 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
     let image =
         render(&RenderScene { frame: &frame, colliders: &colliders, overlay: &Overlay::None }, &options)?;
     let mut file = Vec::new();
-    let told = |error| FileError::io("the picture".as_ref(), "write", &error);
-    image.write_png(&mut file).map_err(told)?;
+    let failure = |error| FileError::io("the picture".as_ref(), "write", &error);
+    image.write_png(&mut file).map_err(failure)?;
     Ok(file)
 }

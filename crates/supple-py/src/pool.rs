@@ -10,12 +10,12 @@ use supple_core::parallel::ThreadPool;
 use crate::errors::invalid;
 
 /// The threads, and the process that made them.
-struct Threads {
+struct WorkerPool {
     process: u32,
     pool: Arc<ThreadPool>,
 }
 
-static THREADS: Mutex<Option<Threads>> = Mutex::new(None);
+static THREADS: Mutex<Option<WorkerPool>> = Mutex::new(None);
 
 /// Runs a closure on the threads, without the interpreter lock.
 pub(crate) fn in_pool<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -57,8 +57,8 @@ fn current() -> PyResult<Arc<ThreadPool>> {
     Ok(Arc::clone(&kept.as_ref().expect("just made").pool))
 }
 
-fn start(count: usize) -> PyResult<Threads> {
+fn start(count: usize) -> PyResult<WorkerPool> {
     let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(count).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("no threads: {error}")))?;
-    Ok(Threads { process: std::process::id(), pool: Arc::new(pool) })
+    Ok(WorkerPool { process: std::process::id(), pool: Arc::new(pool) })
 }

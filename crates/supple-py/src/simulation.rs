@@ -16,7 +16,7 @@ use supple::simulation::{FrameReport, Simulation as Engine, StepReport};
 
 use crate::errors::{exception, invalid};
 use crate::numpy_points::{indices, owned, points, shared};
-use crate::picture::{Wish, draw};
+use crate::picture::{PictureOptions, draw};
 use crate::pool::in_pool;
 use crate::program::steppers;
 use crate::recording::{Animation, Recording};
@@ -24,16 +24,16 @@ use crate::scene::Scene;
 use crate::targets::{SavedTargets, Targets};
 
 /// Maximum difference in seconds between a frame's time and the sum of the steps.
-const ON_TIME: f64 = 1e-9;
+const FRAME_TIME_TOLERANCE: f64 = 1e-9;
 
 /// A simulation of a scene. Only one thread may use it at a time; others get an exception.
 #[pyclass(frozen, module = "supple._native")]
 pub(crate) struct Simulation {
     scene: EngineScene,
-    state: Mutex<State>,
+    state: Mutex<SimulationState>,
 }
 
-struct State {
+struct SimulationState {
     engine: Engine,
     /// Calls of `step` so far.
     frame: u32,
@@ -56,8 +56,13 @@ impl Simulation {
         })?;
         let engine = engine.map_err(|error: Error| exception(error))?;
         let recording = Recording::new(engine.frame(0), record);
-        let state =
-            State { engine, frame: 0, last: (Vec::new(), 0.0), targets: Targets::default(), recording };
+        let state = SimulationState {
+            engine,
+            frame: 0,
+            last: (Vec::new(), 0.0),
+            targets: Targets::default(),
+            recording,
+        };
         Ok(Self { scene, state: Mutex::new(state) })
     }
 
@@ -215,11 +220,11 @@ impl Simulation {
         let (frame, mut saved) = bytes.split_first_chunk::<4>().ok_or_else(cut_off)?;
         let targets = SavedTargets::read(&mut saved).ok_or_else(cut_off)?;
         let mut guard = self.lock()?;
-        let State { engine, targets: led, .. } = &mut *guard;
-        let before = led.saved();
-        led.restore(engine, targets).map_err(exception)?;
+        let SimulationState { engine, targets: driven, .. } = &mut *guard;
+        let before = driven.saved();
+        driven.restore(engine, targets).map_err(exception)?;
         if let Err(error) = in_pool(py, || engine.restore(saved))? {
-            led.restore(engine, before).map_err(exception)?;
+            driven.restore(engine, before).map_err(exception)?;
             return Err(exception(error));
         }
         let state = &mut *guard;
@@ -275,16 +280,16 @@ impl Simulation {
         wireframe: bool,
         camera: Option<[[f64; 3]; 2]>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let wish = Wish { width, height, stretch, wireframe, camera };
+        let options = PictureOptions { width, height, stretch, wireframe, camera };
         let mut guard = self.lock()?;
         let engine = &mut guard.engine;
-        let file = in_pool(py, move || draw(engine, &self.scene, &wish))?.map_err(exception)?;
+        let file = in_pool(py, move || draw(engine, &self.scene, &options))?.map_err(exception)?;
         Ok(PyBytes::new(py, &file))
     }
 }
 
 impl Simulation {
-    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, SimulationState>> {
         self.state.try_lock().map_err(|error| {
             PyRuntimeError::new_err(match error {
                 TryLockError::WouldBlock => {
@@ -295,12 +300,16 @@ impl Simulation {
         })
     }
 
-    fn animation<'a>(&'a self, frames: &'a [supple::output::Frame], state: &State) -> Animation<'a> {
+    fn animation<'a>(
+        &'a self,
+        frames: &'a [supple::output::Frame],
+        state: &SimulationState,
+    ) -> Animation<'a> {
         Animation { frames, scene: &self.scene.name, fps: state.recording.fps(self.scene.time.fps) }
     }
 }
 
-impl State {
+impl SimulationState {
     /// Returns whether the recording has just reached its limit.
     fn advance(
         &mut self,
@@ -308,7 +317,7 @@ impl State {
         dt: Option<f64>,
         budget: Option<Duration>,
     ) -> Result<bool, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let steps = match (dt, budget) {
             (None, budget) => self.step_frame(scene, budget)?,
             (Some(dt), budget) => {
@@ -321,7 +330,7 @@ impl State {
             }
         };
         self.frame += 1;
-        self.last = (steps, begun.elapsed().as_secs_f64());
+        self.last = (steps, started.elapsed().as_secs_f64());
         let full = self.recording.is_open() && self.recording.push(self.engine.frame(self.frame));
         Ok(full)
     }
@@ -333,7 +342,7 @@ impl State {
         budget: Option<Duration>,
     ) -> Result<Vec<StepReport>, Error> {
         let time = &scene.time;
-        let on_time = (self.engine.time() - f64::from(self.frame) / time.fps).abs() < ON_TIME;
+        let on_time = (self.engine.time() - f64::from(self.frame) / time.fps).abs() < FRAME_TIME_TOLERANCE;
         if on_time && budget.is_none() {
             return self.engine.step_frame(time, self.frame + 1);
         }

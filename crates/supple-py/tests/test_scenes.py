@@ -90,12 +90,12 @@ def test_mistakes_in_a_file_have_the_words_of_the_program(text, words, tmp_path)
     file.write_text(text)
     with pytest.raises(supple.SuppleError) as caught:
         supple.Scene.load(file)
-    told = program("run", str(file), "--out", str(tmp_path / "out")).stderr
-    assert str(caught.value) in told
-    assert all(word in told for word in words)
+    report = program("run", str(file), "--out", str(tmp_path / "out")).stderr
+    assert str(caught.value) in report
+    assert all(word in report for word in words)
 
 
-def test_names_and_files_that_are_not_there_are_told():
+def test_names_and_files_that_are_not_there_are_report():
     with pytest.raises(supple.InvalidInput, match="hanging-cloth"):
         supple.scene("hanging-clot")
     with pytest.raises(OSError, match="nowhere.toml"):

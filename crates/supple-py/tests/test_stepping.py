@@ -268,12 +268,12 @@ def test_stepping_leaves_the_interpreter_to_others():
 
     thread = threading.Thread(target=tick)
     thread.start()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     sim.step()
     ended = time.perf_counter()
     stop.set()
     thread.join()
-    assert any(begun + 0.1 * (ended - begun) < at < ended - 0.1 * (ended - begun) for at in ticks)
+    assert any(started + 0.1 * (ended - started) < at < ended - 0.1 * (ended - started) for at in ticks)
 
 
 def test_simulations_run_side_by_side_in_threads_with_the_same_bits():
@@ -336,9 +336,9 @@ def heeds_ctrl_c():
 def test_ctrl_c_ends_a_loop_of_steps(heeds_ctrl_c):
     sim = hanging(31).finalize()
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        while time.perf_counter() - begun < 60:
+        while time.perf_counter() - started < 60:
             sim.step(1e-3)
     frame = sim.frame
     sim.step(1e-3)

@@ -11,8 +11,8 @@ use super::shadow::ShadowMap;
 const MAP_SIZE: usize = 256;
 /// Target number of triangles drawn into all maps together; determines the number of directions.
 const TRIANGLE_BUDGET: usize = 2_000_000;
-const FEWEST_DIRECTIONS: usize = 24;
-const MOST_DIRECTIONS: usize = 64;
+const MIN_DIRECTIONS: usize = 24;
+const MAX_DIRECTIONS: usize = 64;
 /// Bias in texels against self-shadowing.
 const OFFSET: f32 = 1.2;
 const BIAS: f32 = 1.2;
@@ -27,7 +27,7 @@ pub(super) struct Sky {
 impl Sky {
     pub(super) fn new(drawing: &Drawing) -> Self {
         let count = TRIANGLE_BUDGET / drawing.triangles.len().max(1);
-        let count = count.clamp(FEWEST_DIRECTIONS, MOST_DIRECTIONS);
+        let count = count.clamp(MIN_DIRECTIONS, MAX_DIRECTIONS);
         let direction = |i: usize| ShadowMap::new(drawing, upward(i, count), MAP_SIZE);
         Self { maps: (0..count).into_par_iter().map(direction).collect() }
     }
@@ -87,10 +87,10 @@ pub(super) struct GroundLight {
 impl GroundLight {
     const SIZE: usize = 144;
     /// Half the side of the square the grid covers, in stage units.
-    const REACH: f32 = 3.0;
+    const HALF_EXTENT: f32 = 3.0;
 
     fn new(light: impl Fn(Vec2) -> f32 + Sync) -> Self {
-        let place = |i: usize| (i as f32 / (Self::SIZE - 1) as f32 * 2.0 - 1.0) * Self::REACH;
+        let place = |i: usize| (i as f32 / (Self::SIZE - 1) as f32 * 2.0 - 1.0) * Self::HALF_EXTENT;
         let values = (0..Self::SIZE * Self::SIZE)
             .into_par_iter()
             .with_min_len(Self::SIZE)
@@ -116,7 +116,7 @@ impl GroundLight {
 
     /// The light at a position (x and z), interpolated.
     pub(super) fn at(&self, place: Vec2) -> f32 {
-        let grid = (place / Self::REACH + 1.0) * 0.5 * (Self::SIZE - 1) as f32;
+        let grid = (place / Self::HALF_EXTENT + 1.0) * 0.5 * (Self::SIZE - 1) as f32;
         if !(grid.min_element() >= 0.0 && grid.max_element() < (Self::SIZE - 1) as f32) {
             return 1.0;
         }

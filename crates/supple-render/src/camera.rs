@@ -158,14 +158,14 @@ impl Framing {
     /// The camera for the added points, which lie in `bounds`.
     pub(super) fn camera(&self, bounds: &Bounds) -> Camera {
         let size = (bounds.high - bounds.low).length();
-        let reach = bounds.low.abs().max(bounds.high.abs()).max_element();
-        if size <= 1e-6 * reach || size == 0.0 {
+        let extent = bounds.low.abs().max(bounds.high.abs()).max_element();
+        if size <= 1e-6 * extent || size == 0.0 {
             // A single point gets a margin of half a metre, or the resolution of its coordinates.
-            let margin = 0.5f64.max(1e-3 * reach);
-            let mut room = Self { furthest: [f64::MIN; 4], ..*self };
+            let margin = 0.5f64.max(1e-3 * extent);
+            let mut buffer = Self { furthest: [f64::MIN; 4], ..*self };
             let wide = Bounds { low: bounds.low - margin, high: bounds.high + margin };
-            room.add(wide.corners());
-            return room.camera(&wide);
+            buffer.add(wide.corners());
+            return buffer.camera(&wide);
         }
         let [right, up, forward] = Self::axes();
         let [a, b, c, d] = self.furthest;
@@ -221,7 +221,7 @@ impl Stage {
 
 /// A camera in stage units with the size of its picture.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View {
+pub(super) struct StageView {
     pub eye: Vec3,
     pub right: Vec3,
     pub up: Vec3,
@@ -232,7 +232,7 @@ pub(super) struct View {
     middle: [f32; 2],
 }
 
-impl View {
+impl StageView {
     /// Nearest depth that is drawn, in stage units.
     const NEAR: f32 = 1e-3;
     /// Triangles are clipped at this many times the picture's half size, which keeps fixed-point numbers small.
@@ -378,12 +378,12 @@ mod tests {
         fn clipped_triangles_cover_what_a_ray_hits(
             corners in prop::array::uniform3(prop::array::uniform3(-3.0f32..3.0)),
         ) {
-            // The eye is at the origin of these points, so many triangles reach behind it.
+            // The eye is at the origin of these points, and a large number of triangles extends behind it.
             let camera = Camera { eye: DVec3::ZERO, target: DVec3::NEG_Z, up: DVec3::Y, fov_degrees: 90.0 };
             let stage = Stage { origin: DVec3::ZERO, unit: 1.0 };
-            let view = View::new(&camera, &stage, 16, 16);
+            let view = StageView::new(&camera, &stage, 16, 16);
             let corners = corners.map(Vec3::from_array);
-            let region = super::super::raster::Region { x: 0, y: 0, width: 16, height: 16 };
+            let region = super::super::raster::PixelRegion { x: 0, y: 0, width: 16, height: 16 };
             let mut found = [false; 256];
             view.project(corners.map(|p| view.seen_from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
             let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);

@@ -44,7 +44,7 @@ impl Vertex {
 
 /// The kind of surface, for shading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Matter {
+pub(super) enum SurfaceKind {
     /// A body in its own colour: the back of cloth has another tint.
     Body,
     /// A body coloured by a quantity, which must keep its colours on both sides.
@@ -55,9 +55,9 @@ pub(super) enum Matter {
 
 /// A triangle to draw.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Triangle {
+pub(super) struct DrawnTriangle {
     pub corners: [u32; 3],
-    pub matter: Matter,
+    pub surface_kind: SurfaceKind,
     /// Whether the edge from corner `i` to the next is an edge of the user's polygon.
     pub polygon_edges: [bool; 3],
 }
@@ -82,7 +82,7 @@ const CELL: f64 = 0.94;
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
     pub vertices: Vec<Vertex>,
-    pub triangles: Vec<Triangle>,
+    pub triangles: Vec<DrawnTriangle>,
     /// The positions of all vertices used by triangles, each once: every shadow map is fitted around them.
     pub casters: Vec<Vec3>,
 }
@@ -134,7 +134,7 @@ impl Drawing {
 
     /// The positions of a triangle's corners.
     #[cfg(test)]
-    fn positions(&self, triangle: &Triangle) -> [Vec3; 3] {
+    fn positions(&self, triangle: &DrawnTriangle) -> [Vec3; 3] {
         triangle.corners.map(|v| self.vertices[v as usize].position)
     }
 
@@ -143,22 +143,22 @@ impl Drawing {
         let triangles = mesh.triangles();
         let edges = polygon_edges(mesh, &triangles);
         let positions: Vec<Vec3> = body.positions.iter().map(|p| stage.point(p.as_dvec3())).collect();
-        let (colors, matter) = match paint {
-            Paint::Body(index) => (vec![colors::body_color(index); positions.len()], Matter::Body),
+        let (colors, surface_kind) = match paint {
+            Paint::Body(index) => (vec![colors::body_color(index); positions.len()], SurfaceKind::Body),
             Paint::Regions(regions) => {
-                (regions.iter().map(|&region| colors::region_color(region)).collect(), Matter::Measured)
+                (regions.iter().map(|&region| colors::region_color(region)).collect(), SurfaceKind::Measured)
             }
             Paint::Stretch(limit) => {
                 // A little darker than the legend, otherwise shading would be lost in the nearly white middle of the scale.
                 let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
-                (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
+                (vertex_stretches(body, &triangles).into_iter().map(color).collect(), SurfaceKind::Measured)
             }
             Paint::Stress(stress, limit) => {
                 let color = |s: &f64| colors::diverging((s / limit) as f32) * 0.86;
-                (stress.iter().map(color).collect(), Matter::Measured)
+                (stress.iter().map(color).collect(), SurfaceKind::Measured)
             }
         };
-        let mut part = Part { rest: mesh.positions.clone(), positions, colors, triangles, edges };
+        let mut part = SurfacePart { rest: mesh.positions.clone(), positions, colors, triangles, edges };
         if let Some(slice) = cut {
             part.cut_open(slice.axis(), slice.place(&mesh.positions));
         }
@@ -168,7 +168,7 @@ impl Drawing {
             &part.colors,
             &part.triangles,
             part.edges.into_iter(),
-            matter,
+            surface_kind,
         );
     }
 
@@ -182,9 +182,9 @@ impl Drawing {
             let color = colors::body_color(cell.kind as usize);
             self.vertices.extend(corners.map(|position| Vertex { position, normal, color }));
             let halves = [([0, 1, 2], [true, true, false]), ([0, 2, 3], [false, true, true])];
-            self.triangles.extend(halves.map(|(corners, polygon_edges)| Triangle {
+            self.triangles.extend(halves.map(|(corners, polygon_edges)| DrawnTriangle {
                 corners: corners.map(|corner| first + corner),
-                matter: Matter::Measured,
+                surface_kind: SurfaceKind::Measured,
                 polygon_edges,
             }));
         }
@@ -195,7 +195,14 @@ impl Drawing {
         let color = colors::linear(collider.color.unwrap_or(colors::COLLIDER));
         let colors = vec![color; positions.len()];
         let edges = std::iter::repeat([true; 3]);
-        self.add_mesh(&collider.positions, &positions, &colors, &collider.triangles, edges, Matter::Collider);
+        self.add_mesh(
+            &collider.positions,
+            &positions,
+            &colors,
+            &collider.triangles,
+            edges,
+            SurfaceKind::Collider,
+        );
     }
 
     fn add_mesh(
@@ -205,7 +212,7 @@ impl Drawing {
         colors: &[Vec3],
         triangles: &[[u32; 3]],
         edges: impl Iterator<Item = [bool; 3]>,
-        matter: Matter,
+        surface_kind: SurfaceKind,
     ) {
         let split = split_at_creases(rest, triangles);
         let drawn: Vec<Vec3> = split.source.iter().map(|&v| positions[v as usize]).collect();
@@ -214,9 +221,9 @@ impl Drawing {
         for ((&position, normal), &v) in drawn.iter().zip(normals).zip(&split.source) {
             self.vertices.push(Vertex { position, normal, color: colors[v as usize] });
         }
-        self.triangles.extend(split.triangles.iter().zip(edges).map(|(t, polygon_edges)| Triangle {
+        self.triangles.extend(split.triangles.iter().zip(edges).map(|(t, polygon_edges)| DrawnTriangle {
             corners: t.map(|v| first + v),
-            matter,
+            surface_kind,
             polygon_edges,
         }));
     }
@@ -273,7 +280,7 @@ impl Drawing {
 }
 
 /// A body while it is prepared for drawing.
-struct Part {
+struct SurfacePart {
     rest: Vec<DVec3>,
     positions: Vec<Vec3>,
     colors: Vec<Vec3>,
@@ -281,7 +288,7 @@ struct Part {
     edges: Vec<[bool; 3]>,
 }
 
-impl Part {
+impl SurfacePart {
     /// Removes everything beyond `at` along an axis of the rest shape.
     fn cut_open(&mut self, axis: usize, at: f64) {
         let mut crossings = HashMap::new();
@@ -337,7 +344,7 @@ fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
 }
 
 /// The parts of a triangle whose edges `i` are split at `middle[i]`.
-fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> {
+fn cut_triangle(triangle: &DrawnTriangle, middle: [Option<u32>; 3]) -> Vec<DrawnTriangle> {
     // The outline with its midpoints, each point with a flag for whether the following edge belongs to the polygon.
     let mut outline = Vec::with_capacity(6);
     for ((&corner, &of_polygon), middle) in triangle.corners.iter().zip(&triangle.polygon_edges).zip(middle) {
@@ -347,9 +354,9 @@ fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> 
     // Ears at corners between two midpoints first, then the rest as a fan from a midpoint.
     let is_middle = |v: u32| middle.contains(&Some(v));
     let mut parts = Vec::with_capacity(4);
-    let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| Triangle {
+    let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| DrawnTriangle {
         corners: [a.0, b.0, c.0],
-        matter: triangle.matter,
+        surface_kind: triangle.surface_kind,
         polygon_edges: [a.1, b.1, c.1],
     };
     while outline.len() > 3 {
@@ -378,8 +385,11 @@ mod tests {
 
     fn drawing_of(positions: &[Vec3], triangles: &[[u32; 3]]) -> Drawing {
         let vertex = |&position: &Vec3| Vertex { position, normal: Vec3::Y, color: Vec3::ONE };
-        let triangle =
-            |&corners: &[u32; 3]| Triangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
+        let triangle = |&corners: &[u32; 3]| DrawnTriangle {
+            corners,
+            surface_kind: SurfaceKind::Body,
+            polygon_edges: [true; 3],
+        };
         Drawing {
             vertices: positions.iter().map(vertex).collect(),
             triangles: triangles.iter().map(triangle).collect(),
@@ -392,7 +402,7 @@ mod tests {
         let corners = [Vec3::ZERO, Vec3::X * 0.9, Vec3::new(0.8, 0.0, 0.7), Vec3::Z * 0.35];
         let mut drawing = drawing_of(&corners, &[[0, 2, 1], [0, 3, 2]]);
         let area = |d: &Drawing| -> f32 {
-            let twice = |t: &Triangle| {
+            let twice = |t: &DrawnTriangle| {
                 let [a, b, c] = d.positions(t);
                 (b - a).cross(c - a).y
             };

@@ -4,7 +4,7 @@ use glam::{DVec2, Vec2, Vec3};
 
 use super::Background;
 use super::ambient::GroundLight;
-use super::camera::{Stage, View};
+use super::camera::{Stage, StageView};
 use super::colors;
 use super::shading::Lighting;
 
@@ -33,7 +33,7 @@ impl GroundPlane {
     /// `None` if the eye is not above it.
     pub(super) fn new(
         height: f32,
-        view: &View,
+        view: &StageView,
         stage: &Stage,
         lighting: &Lighting,
         color: Vec3,
@@ -60,7 +60,7 @@ impl GroundPlane {
     }
 
     /// The colour where a ray meets the ground, and its opacity after the fade (0 to 1).
-    pub(super) fn color(&self, view: &View, ray: Vec3, lighting: &Lighting) -> (Vec3, f32) {
+    pub(super) fn color(&self, view: &StageView, ray: Vec3, lighting: &Lighting) -> (Vec3, f32) {
         let depth = 1.0 / (ray.y * self.over_rise);
         let place = view.eye + ray * depth;
         let flat = Vec2::new(place.x, place.z);

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn full_disk_is_an_error_not_a_panic() {
-        let mut room = [0u8; 20];
-        assert!(noise(|_| 255).write_png(&mut room[..]).is_err());
+        let mut buffer = [0u8; 20];
+        assert!(noise(|_| 255).write_png(&mut buffer[..]).is_err());
     }
 }

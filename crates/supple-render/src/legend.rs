@@ -23,7 +23,7 @@ enum Stroke {
 }
 
 /// A scale of colours.
-pub(super) struct Scale {
+pub(super) struct ColorScale {
     title: String,
     /// The values at its ends.
     range: [f64; 2],
@@ -33,7 +33,7 @@ pub(super) struct Scale {
     map: [f64; 2],
 }
 
-impl Scale {
+impl ColorScale {
     /// Scale of stretch up to `limit`, and as far below 1, but not below 0.
     pub(super) fn stretch(limit: f64) -> Self {
         let range = [lowest(limit), limit];
@@ -61,7 +61,7 @@ impl Scale {
 }
 
 /// Draws a scale into the lower right corner.
-pub(super) fn draw(image: &mut Image, scale: &Scale) {
+pub(super) fn draw(image: &mut Image, scale: &ColorScale) {
     let letter = (image.height() as f32 * LETTER_HEIGHT).max(SMALLEST_LETTER);
     let named = scale.labels.iter().map(|(_, text)| width(text)).fold(0.0, f32::max) * letter;
     let size = Vec2::new(letter, image.height() as f32 * BAR_HEIGHT).round();
@@ -93,7 +93,7 @@ fn labels(limit: f64) -> Vec<(f64, String)> {
 }
 
 /// Draws the bar; returns the position of a value on it (0 bottom, 1 top).
-fn bar(image: &mut Image, low_left: Vec2, size: Vec2, scale: &Scale) -> impl Fn(f64) -> f32 + use<> {
+fn bar(image: &mut Image, low_left: Vec2, size: Vec2, scale: &ColorScale) -> impl Fn(f64) -> f32 + use<> {
     let table = SrgbTable::new();
     let [lowest, highest] = scale.range;
     for row in 0..size.y as i64 {
@@ -274,7 +274,7 @@ mod tests {
         let changed = |width, height| {
             let blank = Image::filled(width, height, [255; 4]);
             let mut with_legend = blank.clone();
-            draw(&mut with_legend, &Scale::stretch(1.1));
+            draw(&mut with_legend, &ColorScale::stretch(1.1));
             with_legend != blank
         };
         assert_eq!([(1, 1), (7, 300), (300, 7)].map(|(width, height)| changed(width, height)), [false; 3]);

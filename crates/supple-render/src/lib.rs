@@ -49,15 +49,15 @@ pub use gif::{GifWriter, write_gif};
 pub use image::Image;
 pub use survey::Survey;
 
-use self::legend::Scale;
+use self::legend::ColorScale;
 use supple::output::Frame;
 use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
 use supple_core::Error;
 
 /// The largest width and height of a picture in pixels.
-const LARGEST_SIDE: u32 = 8192;
+const MAX_SIDE: u32 = 8192;
 /// The largest number of samples per pixel.
-const MOST_SAMPLES: u32 = 16;
+const MAX_SAMPLES: u32 = 16;
 
 /// The choice of camera.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -179,14 +179,14 @@ impl RenderOptions {
     /// Rejects sizes, samples, heights, scales and cameras that are out of range.
     pub fn check(&self) -> Result<(), Error> {
         for (what, side) in [("width", self.width), ("height", self.height)] {
-            if !(1..=LARGEST_SIDE).contains(&side) {
-                let message = format!("the picture's {what} is {side} pixels; use 1 to {LARGEST_SIDE}");
+            if !(1..=MAX_SIDE).contains(&side) {
+                let message = format!("the picture's {what} is {side} pixels; use 1 to {MAX_SIDE}");
                 return Err(Error::Invalid(message));
             }
         }
-        if !(1..=MOST_SAMPLES).contains(&self.samples) {
+        if !(1..=MAX_SAMPLES).contains(&self.samples) {
             let message =
-                format!("{} samples per pixel were requested; use 1 to {MOST_SAMPLES}", self.samples);
+                format!("{} samples per pixel were requested; use 1 to {MAX_SAMPLES}", self.samples);
             return Err(Error::Invalid(message));
         }
         if let Ground::Height(y) = self.ground
@@ -320,7 +320,7 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         ColorBy::Plain => None,
     };
     let stage = camera::Stage::new(&camera);
-    let view = camera::View::new(&camera, &stage, options.width, options.height);
+    let view = camera::StageView::new(&camera, &stage, options.width, options.height);
     let drawing = drawing::Drawing::new(scene, &stage, limit);
     let ground = match options.ground {
         Ground::Height(y) => Some(stage.height(y)),
@@ -340,10 +340,10 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
     };
     let mut image = painter.paint(options.width, options.height);
     match (options.color, limit, scene.overlay) {
-        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &Scale::stretch(limit)),
+        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &ColorScale::stretch(limit)),
         (ColorBy::Stress { .. }, Some(limit), Overlay::Stress(Stress { bodies, .. })) => {
             let unit = bodies.first().map_or(StressUnit::Pascal, |body| body.0);
-            legend::draw(&mut image, &Scale::stress(limit, unit));
+            legend::draw(&mut image, &ColorScale::stress(limit, unit));
         }
         _ => {}
     }

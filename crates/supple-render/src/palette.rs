@@ -28,7 +28,7 @@ type Point = [f32; 3];
 
 /// A cell of the histogram: its mean colour and its weight.
 #[derive(Clone, Copy)]
-struct Cell {
+struct HistogramCell {
     color: Point,
     weight: f32,
 }
@@ -77,7 +77,7 @@ fn distance_squared(a: &Point, b: &Point) -> f32 {
     (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
 }
 
-fn histogram(pixels: impl Iterator<Item = [u8; 3]>) -> Vec<Cell> {
+fn histogram(pixels: impl Iterator<Item = [u8; 3]>) -> Vec<HistogramCell> {
     let mut sums = vec![[0u32; 4]; 1 << (3 * BITS)];
     for pixel in pixels {
         let key = pixel.iter().fold(0, |key, &c| key << BITS | usize::from(c >> (8 - BITS)));
@@ -90,20 +90,20 @@ fn histogram(pixels: impl Iterator<Item = [u8; 3]>) -> Vec<Cell> {
     used.map(|s| {
         let color = std::array::from_fn(|k| s[k] as f32 / s[3] as f32 * EYE[k]);
         // Less than proportional, otherwise a large background would take all entries.
-        Cell { color, weight: (s[3] as f32).powf(0.7) }
+        HistogramCell { color, weight: (s[3] as f32).powf(0.7) }
     })
     .collect()
 }
 
 /// A box of cells with its mean and its spread along each component.
-struct Group {
-    cells: Vec<Cell>,
+struct ColorGroup {
+    cells: Vec<HistogramCell>,
     mean: Point,
     spread: Point,
 }
 
-impl Group {
-    fn new(cells: Vec<Cell>) -> Self {
+impl ColorGroup {
+    fn new(cells: Vec<HistogramCell>) -> Self {
         let weight: f32 = cells.iter().map(|c| c.weight).sum();
         let mean: Point =
             std::array::from_fn(|k| cells.iter().map(|c| c.weight * c.color[k]).sum::<f32>() / weight);
@@ -120,18 +120,18 @@ impl Group {
     /// Two halves at the mean of the widest component; `None` if all cells are alike.
     fn halves(&self) -> Option<[Self; 2]> {
         let widest = (0..3).max_by(|&a, &b| self.spread[a].total_cmp(&self.spread[b]))?;
-        let (low, high): (Vec<Cell>, Vec<Cell>) =
+        let (low, high): (Vec<HistogramCell>, Vec<HistogramCell>) =
             self.cells.iter().partition(|c| c.color[widest] <= self.mean[widest]);
         (!low.is_empty() && !high.is_empty()).then(|| [Self::new(low), Self::new(high)])
     }
 }
 
 /// Halves the group with the largest error until there are enough.
-fn divide(cells: &[Cell], most: usize) -> Vec<Point> {
+fn divide(cells: &[HistogramCell], most: usize) -> Vec<Point> {
     if cells.is_empty() {
         return vec![[0.0; 3]];
     }
-    let mut groups = vec![Group::new(cells.to_vec())];
+    let mut groups = vec![ColorGroup::new(cells.to_vec())];
     while groups.len() < most {
         let Some(worst) = (0..groups.len()).max_by(|&a, &b| groups[a].error().total_cmp(&groups[b].error()))
         else {
@@ -145,7 +145,7 @@ fn divide(cells: &[Cell], most: usize) -> Vec<Point> {
 }
 
 /// One round of k-means; a colour without cells stays.
-fn refine(cells: &[Cell], colors: Vec<Point>) -> Vec<Point> {
+fn refine(cells: &[HistogramCell], colors: Vec<Point>) -> Vec<Point> {
     let mut sums = vec![[0f32; 4]; colors.len()];
     for cell in cells {
         let sum = &mut sums[nearest(&colors, &cell.color)];

@@ -13,14 +13,14 @@ const FURTHEST: f32 = (1 << 21) as f32;
 
 /// A rectangle of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Region {
+pub(super) struct PixelRegion {
     pub x: i64,
     pub y: i64,
     pub width: i64,
     pub height: i64,
 }
 
-impl Region {
+impl PixelRegion {
     pub(super) fn area(&self) -> usize {
         (self.width * self.height) as usize
     }
@@ -76,7 +76,7 @@ impl ScreenTriangle {
     }
 
     /// Prepares to fill the part of the triangle that lies in a region.
-    pub(super) fn filler(&self, region: &Region) -> Filler {
+    pub(super) fn filler(&self, region: &PixelRegion) -> Filler {
         let [left, right, top, bottom] = self.pixel_bounds();
         let (left, top) = (left.max(region.x), top.max(region.y));
         let right = right.min(region.x + region.width - 1);
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    const REGION: Region = Region { x: 0, y: 0, width: 64, height: 48 };
+    const REGION: PixelRegion = PixelRegion { x: 0, y: 0, width: 64, height: 48 };
 
     fn covered(corners: [Vec3; 3], offset: [i64; 2]) -> Vec<u32> {
         let mut count = vec![0; REGION.area()];

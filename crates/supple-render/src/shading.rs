@@ -4,8 +4,8 @@
 use glam::Vec3;
 
 use super::ambient::Sky;
-use super::camera::View;
-use super::drawing::{Drawing, Matter};
+use super::camera::StageView;
+use super::drawing::{Drawing, SurfaceKind};
 use super::shadow::ShadowMap;
 
 const KEY: Vec3 = Vec3::new(1.08, 1.01, 0.92);
@@ -25,7 +25,7 @@ const BIAS: f32 = 1.5;
 const OFFSET: f32 = 1.0;
 
 /// A point on a surface, with normals on the visible side.
-pub(super) struct Hit {
+pub(super) struct SurfacePoint {
     pub position: Vec3,
     /// The smooth normal.
     pub normal: Vec3,
@@ -51,7 +51,7 @@ pub(super) struct Lighting {
 }
 
 impl Lighting {
-    pub(super) fn new(drawing: &Drawing, view: &View, ground: Option<f32>) -> Self {
+    pub(super) fn new(drawing: &Drawing, view: &StageView, ground: Option<f32>) -> Self {
         let key = beside(view, KEY_HEADING, KEY_ELEVATION);
         let sky = Sky::new(drawing);
         Self {
@@ -71,7 +71,7 @@ impl Lighting {
     }
 
     /// The light leaving a surface towards the eye.
-    pub(super) fn surface(&self, hit: &Hit) -> Vec3 {
+    pub(super) fn surface(&self, hit: &SurfacePoint) -> Vec3 {
         let cosine = hit.normal.dot(self.key);
         let key = if cosine > 0.0 { KEY * self.key_reaching(hit.position, hit.face) } else { Vec3::ZERO };
         let fill = FILL * hit.normal.dot(self.fill).max(0.0);
@@ -96,7 +96,7 @@ impl Lighting {
     }
 
     /// Light from below; close to the ground it is mostly blocked.
-    fn bounce(&self, hit: &Hit) -> Vec3 {
+    fn bounce(&self, hit: &SurfacePoint) -> Vec3 {
         let facing = 0.5 - 0.5 * hit.normal.y;
         let open = self.ground.map_or(1.0, |g| 0.3 + 0.7 * ((hit.position.y - g) / 0.5).clamp(0.0, 1.0));
         BOUNCE * (facing * open)
@@ -104,7 +104,7 @@ impl Lighting {
 }
 
 /// A direction given by degrees to the right of the camera and above the horizon.
-fn beside(view: &View, heading: f32, elevation: f32) -> Vec3 {
+fn beside(view: &StageView, heading: f32, elevation: f32) -> Vec3 {
     // Looking straight up or down, the up direction of the picture defines the heading.
     let level = |v: Vec3| Vec3::new(v.x, 0.0, v.z).try_normalize();
     let back = level(-view.forward).or_else(|| level(-view.up)).unwrap_or(Vec3::Z);
@@ -122,9 +122,11 @@ fn shoulder(color: Vec3) -> Vec3 {
 }
 
 /// The colour of a surface's back: cloth is paler on the reverse, so folds are visible.
-pub(super) fn back_color(color: Vec3, matter: Matter) -> Vec3 {
-    match matter {
-        Matter::Body => color.lerp(Vec3::splat(color.dot(Vec3::new(0.21, 0.72, 0.07))), 0.45) * 0.75 + 0.10,
-        Matter::Measured | Matter::Collider => color,
+pub(super) fn back_color(color: Vec3, kind: SurfaceKind) -> Vec3 {
+    match kind {
+        SurfaceKind::Body => {
+            color.lerp(Vec3::splat(color.dot(Vec3::new(0.21, 0.72, 0.07))), 0.45) * 0.75 + 0.10
+        }
+        SurfaceKind::Measured | SurfaceKind::Collider => color,
     }
 }

@@ -5,11 +5,11 @@
 use glam::{Vec2, Vec3};
 use supple_core::parallel::prelude::*;
 
-use super::drawing::{Drawing, Triangle};
-use super::raster::{Region, STEPS, ScreenTriangle};
+use super::drawing::{Drawing, DrawnTriangle};
+use super::raster::{PixelRegion, STEPS, ScreenTriangle};
 
 /// Only objects this close to the centre of the picture cast shadows (stage units).
-const REACH: f32 = 3.0;
+const CASTER_EXTENT: f32 = 3.0;
 /// Texels on each side of a map without casters.
 const BORDER: f32 = 8.0;
 /// Half the width of a shadow's soft edge, and the filter's width, in texels.
@@ -43,7 +43,7 @@ impl ShadowMap {
         let mut map = Self::fitted(drawing, toward, size);
         let mut heights = std::mem::take(&mut map.heights);
         let corners: Vec<Vec3> = drawing.vertices.iter().map(|v| map.project(v.position)).collect();
-        let on_map = |t: &Triangle| {
+        let on_map = |t: &DrawnTriangle| {
             let [a, b, c] = t.corners;
             let corners = [corners[a as usize], corners[b as usize], corners[c as usize]];
             covers_a_middle(corners).then(|| ScreenTriangle::new(corners)).flatten()
@@ -51,7 +51,7 @@ impl ShadowMap {
         let triangles: Vec<ScreenTriangle> = drawing.triangles.iter().filter_map(on_map).collect();
         heights.par_chunks_mut(BAND as usize * size).enumerate().for_each(|(band, heights)| {
             let rows = (heights.len() / size) as i64;
-            let region = Region { x: 0, y: band as i64 * BAND, width: size as i64, height: rows };
+            let region = PixelRegion { x: 0, y: band as i64 * BAND, width: size as i64, height: rows };
             for triangle in &triangles {
                 let put = |i: usize, height: f32| heights[i] = heights[i].max(height);
                 triangle.filler(&region).fill([STEPS / 2; 2], put);
@@ -75,9 +75,10 @@ impl ShadowMap {
     /// An empty map around the casters.
     fn fitted(drawing: &Drawing, toward: Vec3, size: usize) -> Self {
         let (right, up) = toward.any_orthonormal_pair();
-        let (mut low, mut high) = (Vec2::splat(REACH), Vec2::splat(-REACH));
+        let (mut low, mut high) = (Vec2::splat(CASTER_EXTENT), Vec2::splat(-CASTER_EXTENT));
         for p in &drawing.casters {
-            let place = Vec2::new(p.dot(right), p.dot(up)).clamp(Vec2::splat(-REACH), Vec2::splat(REACH));
+            let place = Vec2::new(p.dot(right), p.dot(up))
+                .clamp(Vec2::splat(-CASTER_EXTENT), Vec2::splat(CASTER_EXTENT));
             (low, high) = (low.min(place), high.max(place));
         }
         let extent = (high - low).max_element().max(1e-3);

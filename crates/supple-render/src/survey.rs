@@ -33,7 +33,7 @@ impl Survey {
         for body in &scene.frame.bodies {
             let points = || body.positions.iter().map(|p| p.as_dvec3());
             merge(&mut self.bodies, Bounds::of(points()));
-            self.take_in(points());
+            self.add_points(points());
             if options.color == (ColorBy::Stretch { limit: None }) {
                 let stretches = vertex_stretches(body, &body.surface.mesh.triangles());
                 let deviation = stretches.iter().map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
@@ -47,7 +47,7 @@ impl Survey {
         let near = self.bodies.map(|b| b.surroundings());
         for collider in scene.colliders {
             let finite = collider.positions.iter().filter(|p| p.is_finite());
-            self.take_in(finite.map(|&p| near.map_or(p, |near| p.clamp(near.low, near.high))));
+            self.add_points(finite.map(|&p| near.map_or(p, |near| p.clamp(near.low, near.high))));
         }
     }
 
@@ -69,7 +69,7 @@ impl Survey {
         }
     }
 
-    fn take_in(&mut self, points: impl Iterator<Item = DVec3> + Clone) {
+    fn add_points(&mut self, points: impl Iterator<Item = DVec3> + Clone) {
         merge(&mut self.bounds, Bounds::of(points.clone()));
         self.framing.add(points);
     }

@@ -116,7 +116,7 @@ fn the_shadow_of_a_square_lands_where_the_light_puts_it() {
     let camera =
         Camera { eye: DVec3::new(0.0, 3.0, 6.0), target: DVec3::ZERO, up: DVec3::Y, fov_degrees: 40.0 };
     let stage = camera::Stage::new(&camera);
-    let view = camera::View::new(&camera, &stage, 100, 100);
+    let view = camera::StageView::new(&camera, &stage, 100, 100);
     let (height, half) = (0.8, 0.5);
     let frame = frame(vec![quad(DVec3::Y * height, DVec3::X * half, DVec3::NEG_Z * half)]);
     let drawing =
@@ -145,7 +145,7 @@ fn lit_slopes_cast_no_shadow_on_themselves() {
     let camera =
         Camera { eye: DVec3::new(0.0, 3.0, 6.0), target: DVec3::ZERO, up: DVec3::Y, fov_degrees: 40.0 };
     let stage = camera::Stage::new(&camera);
-    let view = camera::View::new(&camera, &stage, 100, 100);
+    let view = camera::StageView::new(&camera, &stage, 100, 100);
     let mut lit = 0;
     for turn in [0, 1, 3, 5, 8] {
         let tilt = DQuat::from_rotation_y(f64::from(turn)) * DQuat::from_rotation_x(0.1 * f64::from(turn));

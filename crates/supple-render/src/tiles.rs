@@ -4,13 +4,13 @@
 use glam::{Vec2, Vec3};
 use supple_core::parallel::prelude::*;
 
-use super::camera::View;
+use super::camera::StageView;
 use super::colors::SrgbTable;
-use super::drawing::{Drawing, Triangle};
+use super::drawing::{Drawing, DrawnTriangle};
 use super::ground::{Backdrop, GroundPlane};
 use super::image::Image;
-use super::raster::{Region, STEPS, ScreenTriangle};
-use super::shading::{Hit, Lighting, back_color};
+use super::raster::{PixelRegion, STEPS, ScreenTriangle};
+use super::shading::{Lighting, SurfacePoint, back_color};
 
 const TILE_WIDTH: u32 = 64;
 const TILE_HEIGHT: u32 = 32;
@@ -23,7 +23,7 @@ const WIRE_STRENGTH: f32 = 0.72;
 
 /// Everything a tile needs.
 pub(super) struct Painter<'a> {
-    pub view: View,
+    pub view: StageView,
     pub drawing: &'a Drawing,
     pub lighting: &'a Lighting,
     pub ground: Option<GroundPlane>,
@@ -46,13 +46,13 @@ impl Painter<'_> {
         let (columns, rows) = (width.div_ceil(TILE_WIDTH), height.div_ceil(TILE_HEIGHT));
         let bins = bin(&projected, columns, rows);
         let table = SrgbTable::new();
-        let tiles: Vec<(Region, Vec<[u8; 4]>)> = bins
+        let tiles: Vec<(PixelRegion, Vec<[u8; 4]>)> = bins
             .par_iter()
             .enumerate()
             .map(|(i, bin)| {
                 let (x, y) = (i as u32 % columns * TILE_WIDTH, i as u32 / columns * TILE_HEIGHT);
                 let (w, h) = (TILE_WIDTH.min(width - x), TILE_HEIGHT.min(height - y));
-                let region = Region { x: x.into(), y: y.into(), width: w.into(), height: h.into() };
+                let region = PixelRegion { x: x.into(), y: y.into(), width: w.into(), height: h.into() };
                 let seen = self.visible(&region, &offsets, bin.iter().map(|&p| &projected[p as usize]));
                 (region, self.resolve(&region, &offsets, &seen, &table))
             })
@@ -82,7 +82,7 @@ impl Painter<'_> {
     /// The triangle that each sample of each pixel shows: one plane of the region's pixels per sample.
     fn visible<'p>(
         &self,
-        region: &Region,
+        region: &PixelRegion,
         offsets: &[[i64; 2]],
         triangles: impl Iterator<Item = &'p Projected>,
     ) -> Vec<u32> {
@@ -108,7 +108,13 @@ impl Painter<'_> {
         shown
     }
 
-    fn start_with_ground(&self, region: &Region, offset: [i64; 2], shown: &mut [u32], depths: &mut [f32]) {
+    fn start_with_ground(
+        &self,
+        region: &PixelRegion,
+        offset: [i64; 2],
+        shown: &mut [u32],
+        depths: &mut [f32],
+    ) {
         let Some(ground) = &self.ground else { return };
         let width = region.width as usize;
         for (row, (shown, depths)) in shown.chunks_mut(width).zip(depths.chunks_mut(width)).enumerate() {
@@ -127,7 +133,7 @@ impl Painter<'_> {
 
     fn resolve(
         &self,
-        region: &Region,
+        region: &PixelRegion,
         offsets: &[[i64; 2]],
         shown: &[u32],
         table: &SrgbTable,
@@ -160,7 +166,7 @@ impl Painter<'_> {
             return self.shade(first, corner + 0.5);
         }
         // The triangles shown, the number of their samples, and the sum of the sample positions.
-        let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MOST_SAMPLES as usize];
+        let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MAX_SAMPLES as usize];
         let mut used = 0;
         for (shown, &offset) in samples.zip(offsets) {
             let group = groups[..used].iter().position(|g| g.0 == shown).unwrap_or_else(|| {
@@ -195,7 +201,7 @@ impl Painter<'_> {
         }
     }
 
-    fn shade_triangle(&self, triangle: &Triangle, place: Vec2, ray: Vec3) -> Vec3 {
+    fn shade_triangle(&self, triangle: &DrawnTriangle, place: Vec2, ray: Vec3) -> Vec3 {
         let vertices = triangle.corners.map(|v| &self.drawing.vertices[v as usize]);
         let positions = vertices.map(|v| v.position);
         let weights = barycentric(positions, self.view.eye, ray);
@@ -206,11 +212,11 @@ impl Painter<'_> {
         let side = if back { -1.0 } else { 1.0 };
         let sky = triangle.corners.map(|v| self.lighting.sky_on_vertices[v as usize][usize::from(back)]);
         let color = mix(vertices.map(|v| v.color));
-        let hit = Hit {
+        let hit = SurfacePoint {
             position: mix(positions),
             normal: mix(vertices.map(|v| v.normal)).normalize_or_zero() * side,
             face: face * side,
-            color: if back { back_color(color, triangle.matter) } else { color },
+            color: if back { back_color(color, triangle.surface_kind) } else { color },
             sky: sky[0] * inside[0] + sky[1] * inside[1] + sky[2] * inside[2],
             to_eye: -ray.normalize(),
         };
@@ -219,7 +225,7 @@ impl Painter<'_> {
     }
 
     /// How much of a sample is covered by a polygon's edge, 0 to 1.
-    fn wire(&self, triangle: &Triangle, positions: [Vec3; 3], place: Vec2, weights: [f32; 3]) -> f32 {
+    fn wire(&self, triangle: &DrawnTriangle, positions: [Vec3; 3], place: Vec2, weights: [f32; 3]) -> f32 {
         let at = |x: f32, y: f32| barycentric(positions, self.view.eye, self.view.ray(x, y));
         let (right, below) = (at(place.x + 0.5, place.y), at(place.x, place.y + 0.5));
         let mut nearest = f32::MAX;
@@ -249,7 +255,7 @@ fn clamped(weights: [f32; 3]) -> [f32; 3] {
     if sum.is_finite() && sum > 0.0 { inside.map(|w| w / sum) } else { [1.0 / 3.0; 3] }
 }
 
-fn pixel_corner(region: &Region, column: usize, row: usize) -> Vec2 {
+fn pixel_corner(region: &PixelRegion, column: usize, row: usize) -> Vec2 {
     Vec2::new((region.x + column as i64) as f32, (region.y + row as i64) as f32)
 }
 

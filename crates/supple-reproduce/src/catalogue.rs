@@ -80,7 +80,7 @@ impl Request {
     }
 
     /// Prints progress.
-    pub(super) fn tell(&self, what: &str) {
+    pub(super) fn report_progress(&self, what: &str) {
         if !self.quiet {
             notice(format_args!("{what} …"));
         }

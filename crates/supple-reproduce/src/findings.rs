@@ -6,7 +6,7 @@ use supple_cli::plot::Plot;
 
 /// One number.
 #[derive(Debug, Clone)]
-pub(super) struct Finding {
+pub(super) struct Measurement {
     pub case: String,
     /// The measured quantity, with its unit.
     pub quantity: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Finding {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    pub rows: Vec<Finding>,
+    pub rows: Vec<Measurement>,
     /// Plots, each with the suffix of its file name.
     pub plots: Vec<(&'static str, Plot)>,
     /// The same for SVG pictures.
@@ -34,17 +34,17 @@ impl Findings {
         paper: impl Into<Option<f64>>,
         measured: f64,
     ) {
-        self.rows.push(Finding { case: case.into(), quantity, paper: paper.into(), measured });
+        self.rows.push(Measurement { case: case.into(), quantity, paper: paper.into(), measured });
     }
 
     /// The table as lines of text.
     pub(super) fn table(&self) -> Vec<String> {
-        let widest = |text: &dyn Fn(&Finding) -> usize| self.rows.iter().map(text).max().unwrap_or(0);
+        let widest = |text: &dyn Fn(&Measurement) -> usize| self.rows.iter().map(text).max().unwrap_or(0);
         let case = widest(&|row| row.case.chars().count()).max(4);
         let quantity = widest(&|row| row.quantity.chars().count()).max(8);
         let header =
             format!("{:<case$}  {:<quantity$}  {:>10}  {:>10}", "case", "quantity", "paper", "measured");
-        let row = |row: &Finding| {
+        let row = |row: &Measurement| {
             let paper = row.paper.map_or_else(|| "-".to_owned(), short);
             let measured = short(row.measured);
             format!("{:<case$}  {:<quantity$}  {paper:>10}  {measured:>10}", row.case, row.quantity)
@@ -54,7 +54,7 @@ impl Findings {
 
     /// One JSON object per number.
     pub(super) fn json_lines(&self, figure: &str) -> Vec<String> {
-        let line = |row: &Finding| {
+        let line = |row: &Measurement| {
             let mut line = json!({
                 "figure": figure, "case": row.case, "quantity": row.quantity, "measured": row.measured,
             });
@@ -68,7 +68,7 @@ impl Findings {
 
     /// The table as comma-separated values.
     pub(super) fn csv(&self) -> String {
-        let row = |row: &Finding| {
+        let row = |row: &Measurement| {
             let paper = row.paper.map_or_else(String::new, |paper| paper.to_string());
             format!("\"{}\",\"{}\",{paper},{}\n", row.case.replace('"', "\"\""), row.quantity, row.measured)
         };

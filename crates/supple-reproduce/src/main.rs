@@ -8,7 +8,7 @@ use supple_cli::{Common, Reproduce, in_pool};
 /// Figures and tables of papers, measured here and compared with the papers' own numbers.
 #[derive(Debug, Parser)]
 #[command(name = "supple-reproduce", version, about, max_term_width = 110)]
-struct Arguments {
+struct ReproduceArguments {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
@@ -16,7 +16,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Arguments { common, options } = Arguments::parse();
+    let ReproduceArguments { common, options } = ReproduceArguments::parse();
     match in_pool(&common, || supple_reproduce::reproduce(&options, &common)) {
         Ok(code) => code,
         Err(failure) => failure.report(),

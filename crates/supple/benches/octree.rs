@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::DVec3;
 use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::generate::BoxShape;
-use supple::mesh::octree::{Inside, fill};
+use supple::mesh::octree::{Grading, fill};
 use supple::simd::Simd;
 use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 use supple_core::parallel::prelude::*;
@@ -58,7 +58,7 @@ fn row(name: &str, [one, two]: [f64; 2], unit: &str, [of_one, of_two]: [f64; 2])
 
 fn main() {
     let surface = BoxShape { size: [CELLS; 3], cells: [1; 3] }.surface(1.0).expect("a box");
-    let filled = fill(&surface.positions, surface.triangles(), 1.0, Inside::Layers(1)).expect("a box");
+    let filled = fill(&surface.positions, surface.triangles(), 1.0, Grading::Layers(1)).expect("a box");
     let tree = &filled.tree;
     let tissue = vec![Tissue { lambda: 1.5, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
     let forest = Forest::new(&[Flesh { tree, tissue: &tissue }], Simd::Auto);

@@ -32,12 +32,12 @@ pub fn steppers() -> Registry {
 /// Options in `[solver.free_fall]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct FreeFallOptions {
     /// Drag coefficient in 1/s.
     pub drag: f64,
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for FreeFallOptions {
     const TABLE: &'static str = "free_fall";
 
     fn check(&self) -> Result<(), Error> {
@@ -66,7 +66,7 @@ impl StepperDeclaration for FreeFall {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<FreeFallOptions>())
     }
 
     fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {
@@ -133,7 +133,7 @@ impl Stepper for FreeFallStepper {
         _deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
         let started = Instant::now();
-        let Options { drag } = scene_state.solver.options.get();
+        let FreeFallOptions { drag } = scene_state.solver.options.get();
         for ((moved, velocities), g) in
             self.moved.iter_mut().zip(&mut self.velocities).zip(scene_state.world.gravity.to_array())
         {

@@ -8,7 +8,7 @@ use supple::Error;
 use supple::linear::Simd;
 use supple::scene::{Body, Method, Scene, Solver};
 use supple::simulation::{DryRun, Registry, Run, Simulation, StartMode, scene_of_run_with};
-use toy_stepper::{FREE_FALL, Options, steppers};
+use toy_stepper::{FREE_FALL, FreeFallOptions, steppers};
 
 const SCENE: &str = r#"
 [time]
@@ -125,7 +125,7 @@ fn written_scenes_read_back_equal() {
     assert_eq!(read(&text).unwrap(), scene);
     let plain = read(&SCENE.replace("free_fall = { drag = 0.5 }", "free_fall = {}")).unwrap();
     assert!(!plain.to_toml().unwrap().contains("free_fall"));
-    assert_eq!(plain.solver.options.get::<Options>(), Options::default());
+    assert_eq!(plain.solver.options.get::<FreeFallOptions>(), FreeFallOptions::default());
 }
 
 #[test]
@@ -166,7 +166,8 @@ fn it_shares_its_state_with_no_other_method() {
     let mut simulation = simulation(SCENE);
     let other = Solver { method: Method::NEWTON, ..Solver::default() };
     assert!(simulation.set_solver(other).unwrap_err().to_string().contains("another discretisation"));
-    let faster = Solver { method: FREE_FALL, ..Solver::default() }.with_options(Options { drag: 0.1 });
+    let faster =
+        Solver { method: FREE_FALL, ..Solver::default() }.with_options(FreeFallOptions { drag: 0.1 });
     simulation.set_solver(faster).unwrap();
 }
 

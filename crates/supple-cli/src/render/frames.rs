@@ -9,7 +9,7 @@ use supple::scene::Scene;
 use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run_with};
 use supple_render::Overlay;
 
-use super::spool::{Shown, Spool};
+use super::spool::{ShownFrame, Spool};
 use crate::arguments::{Color, Common, Render};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -17,19 +17,19 @@ use crate::progress::Progress;
 use crate::scenes::choose;
 
 /// Where frames come from.
-pub(super) struct Source {
+pub(super) struct FrameSource {
     pub(super) scene: Scene,
     /// The available frames, if it is a run.
     cache: Option<FrameCache>,
 }
 
 /// Collected frames that can be read in any order.
-pub(super) enum Frames {
+pub(super) enum FrameSequence {
     OfRun { cache: FrameCache, numbers: Vec<u32> },
     Simulated(Spool),
 }
 
-impl Source {
+impl FrameSource {
     /// Finds the run or the scene; nothing is simulated yet.
     pub(super) fn open(options: &Render, common: &Common) -> Result<Self, Failure> {
         let folder = Path::new(&options.source);
@@ -60,23 +60,23 @@ impl Source {
         options: &Render,
         animated: bool,
         common: &Common,
-        visit: &mut dyn FnMut(&Shown),
-    ) -> Result<Frames, Failure> {
+        visit: &mut dyn FnMut(&ShownFrame),
+    ) -> Result<FrameSequence, Failure> {
         match self.cache {
             Some(cache) => {
                 let numbers = numbers_to_draw(&cache, options, animated)?;
                 for &number in &numbers {
                     visit(&plain(cache.read(number).map_err(Failure::usage)?));
-                    stop_if_asked(options, || format!("reading frame {number}"))?;
+                    stop_if_interrupted(options, || format!("reading frame {number}"))?;
                 }
-                Ok(Frames::OfRun { cache, numbers })
+                Ok(FrameSequence::OfRun { cache, numbers })
             }
-            None => simulate(&self.scene, options, animated, common, visit).map(Frames::Simulated),
+            None => simulate(&self.scene, options, animated, common, visit).map(FrameSequence::Simulated),
         }
     }
 }
 
-impl Frames {
+impl FrameSequence {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::OfRun { numbers, .. } => numbers.len(),
@@ -84,8 +84,8 @@ impl Frames {
         }
     }
 
-    /// The frame at an index, which must be below [`Frames::len`].
-    pub(super) fn read(&mut self, place: usize) -> Result<Shown, Failure> {
+    /// The frame at an index, which must be below [`FrameSequence::len`].
+    pub(super) fn read(&mut self, place: usize) -> Result<ShownFrame, Failure> {
         match self {
             Self::OfRun { cache, numbers } => Ok(plain(cache.read(numbers[place]).map_err(Failure::usage)?)),
             Self::Simulated(spool) => {
@@ -97,12 +97,12 @@ impl Frames {
 }
 
 /// A frame without colours or overlay.
-fn plain(frame: Frame) -> Shown {
-    Shown { frame, overlay: Overlay::None }
+fn plain(frame: Frame) -> ShownFrame {
+    ShownFrame { frame, overlay: Overlay::None }
 }
 
 /// Fails if Ctrl-C was pressed; `after` describes the completed work.
-pub(super) fn stop_if_asked(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(super) fn stop_if_interrupted(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
     if !interrupt::asked() {
         return Ok(());
     }
@@ -126,7 +126,7 @@ fn simulate(
     options: &Render,
     animated: bool,
     common: &Common,
-    visit: &mut dyn FnMut(&Shown),
+    visit: &mut dyn FnMut(&ShownFrame),
 ) -> Result<Spool, Failure> {
     let simulation = Simulation::with_steppers(scene.clone(), common.simd.into(), &common.steppers);
     let mut simulation = simulation.map_err(Failure::usage)?;
@@ -145,12 +145,13 @@ fn simulate(
         simulation.check_finite(frame).map_err(Failure::running)?;
         let is_drawn = if animated { frame.is_multiple_of(every) } else { frame == last };
         if is_drawn {
-            let shown = Shown { frame: simulation.frame(frame), overlay: overlay(&simulation, options)? };
+            let shown =
+                ShownFrame { frame: simulation.frame(frame), overlay: overlay(&simulation, options)? };
             visit(&shown);
             spool.push(&shown).map_err(disk_error)?;
         }
         progress.set(frame, last);
-        stop_if_asked(options, || format!("simulating frame {frame} of {last}"))?;
+        stop_if_interrupted(options, || format!("simulating frame {frame} of {last}"))?;
     }
     progress.end();
     Ok(spool)

@@ -14,8 +14,8 @@ use supple_render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
 
-use self::frames::{Frames, Source, stop_if_asked};
-use self::spool::Shown;
+use self::frames::{FrameSequence, FrameSource, stop_if_interrupted};
+use self::spool::ShownFrame;
 use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
@@ -24,14 +24,14 @@ use crate::print::notice;
 use crate::progress::Progress;
 
 /// Maximum frame rate of animations: GIF delays are in hundredths of a second, and viewers slow down faster ones.
-const MOST_GIF_FPS: f64 = 50.0;
+const MAX_GIF_FPS: f64 = 50.0;
 
 /// Draws a picture or an animation.
 pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Failure> {
     let animated = is_animation(options)?;
     let wanted = render_options(options)?;
     wanted.check().map_err(Failure::usage)?;
-    let source = Source::open(options, common)?;
+    let source = FrameSource::open(options, common)?;
     interrupt::install_handler(common);
     // Opened before anything is simulated: an unwritable path must not cost an hour of simulation.
     let file = AtomicFile::create(&options.out).map_err(Failure::of)?;
@@ -39,7 +39,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let wanted = RenderOptions { ground: ground(&scene), ..wanted };
     let drawn = DrawnColliders::new(&scene);
     let mut survey = Survey::new(&wanted);
-    let mut frames = source.frames(options, animated, common, &mut |Shown { frame, overlay }| {
+    let mut frames = source.frames(options, animated, common, &mut |ShownFrame { frame, overlay }| {
         let colliders = drawn.at(frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders, overlay }, &wanted);
     })?;
@@ -80,7 +80,7 @@ struct Studio {
 }
 
 impl Studio {
-    fn picture(&self, Shown { frame, overlay }: &Shown) -> Result<Image, Failure> {
+    fn picture(&self, ShownFrame { frame, overlay }: &ShownFrame) -> Result<Image, Failure> {
         let colliders = self.colliders.at(frame.time);
         draw(&RenderScene { frame, colliders: &colliders, overlay }, &self.options).map_err(Failure::usage)
     }
@@ -90,7 +90,7 @@ fn write_picture(
     mut file: AtomicFile,
     options: &Render,
     studio: &Studio,
-    frames: &mut Frames,
+    frames: &mut FrameSequence,
 ) -> Result<(), Failure> {
     let image = studio.picture(&frames.read(0)?)?;
     let disk_error = |error| Failure::running(FileError::io(&options.out, "write", &error));
@@ -102,11 +102,11 @@ fn write_animation(
     file: AtomicFile,
     options: &Render,
     studio: &Studio,
-    frames: &mut Frames,
+    frames: &mut FrameSequence,
     common: &Common,
 ) -> Result<(), Failure> {
     let progress = Progress::work(common, "drawing");
-    let fps = (studio.fps / f64::from(options.every.unwrap_or(1))).min(MOST_GIF_FPS);
+    let fps = (studio.fps / f64::from(options.every.unwrap_or(1))).min(MAX_GIF_FPS);
     let (width, height) = (studio.options.width, studio.options.height);
     let mut gif = GifWriter::new(file, width, height, fps).map_err(Failure::running)?;
     let count = frames.len();
@@ -115,7 +115,7 @@ fn write_animation(
         // As many at once as there are threads: parts of the drawing of one picture are single-threaded.
         let batch = (done..count.min(done + supple_core::parallel::current_num_threads()))
             .map(|place| frames.read(place));
-        let batch = batch.collect::<Result<Vec<Shown>, Failure>>()?;
+        let batch = batch.collect::<Result<Vec<ShownFrame>, Failure>>()?;
         let pictures = batch.par_iter().map(|frame| studio.picture(frame));
         for picture in pictures.collect::<Result<Vec<Image>, Failure>>()? {
             gif.add(&picture).map_err(Failure::running)?;
@@ -123,7 +123,7 @@ fn write_animation(
         done += batch.len();
         progress.set(done as u32, count as u32);
         if done < count {
-            stop_if_asked(options, || format!("drawing {done} of {count} frames"))?;
+            stop_if_interrupted(options, || format!("drawing {done} of {count} frames"))?;
         }
     }
     progress.end();

@@ -14,18 +14,18 @@ use supple_render::Overlay;
 pub(super) struct Spool {
     file: BufWriter<File>,
     bytes: u64,
-    frames: Vec<Entry>,
+    frames: Vec<SpoolEntry>,
 }
 
-/// The kind of colours of a frame.
+/// A frame with its overlay.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ShownFrame {
     pub(super) frame: Frame,
     pub(super) overlay: Overlay,
 }
 
 /// Everything in a frame except the long arrays; surfaces are shared between frames.
-struct Entry {
+struct SpoolEntry {
     index: u32,
     time: f64,
     bodies: Vec<(Arc<FrameSurface>, usize)>,
@@ -51,7 +51,7 @@ impl Spool {
         self.frames.len()
     }
 
-    pub(super) fn push(&mut self, Shown { frame, overlay }: &Shown) -> io::Result<()> {
+    pub(super) fn push(&mut self, ShownFrame { frame, overlay }: &ShownFrame) -> io::Result<()> {
         let start = self.bytes;
         for body in &frame.bodies {
             for coordinate in body.positions.iter().flat_map(|p| p.to_array()) {
@@ -62,7 +62,7 @@ impl Spool {
         let overlay = self.push_overlay(overlay)?;
         let bodies = frame.bodies.iter().map(|body| (Arc::clone(&body.surface), body.positions.len()));
         let (index, time, bodies) = (frame.index, frame.time, bodies.collect());
-        self.frames.push(Entry { index, time, bodies, overlay, start });
+        self.frames.push(SpoolEntry { index, time, bodies, overlay, start });
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Spool {
     }
 
     /// The frame at an index, which must be below [`Spool::len`].
-    pub(super) fn read(&mut self, place: usize) -> io::Result<Shown> {
+    pub(super) fn read(&mut self, place: usize) -> io::Result<ShownFrame> {
         self.file.flush()?;
         let entry = &self.frames[place];
         let mut file = BufReader::new(self.file.get_ref());
@@ -103,7 +103,7 @@ impl Spool {
             bodies.push(FrameBody { surface: Arc::clone(surface), positions });
         }
         let overlay = read_overlay(&mut file, &entry.overlay)?;
-        Ok(Shown { frame: Frame { index: entry.index, time: entry.time, bodies }, overlay })
+        Ok(ShownFrame { frame: Frame { index: entry.index, time: entry.time, bodies }, overlay })
     }
 }
 
@@ -165,9 +165,9 @@ mod tests {
         ];
         let mut frame = |index: usize| {
             simulation.step(0.01).unwrap();
-            Shown { frame: simulation.frame(index as u32), overlay: overlays[index].clone() }
+            ShownFrame { frame: simulation.frame(index as u32), overlay: overlays[index].clone() }
         };
-        let frames: Vec<Shown> = (0..3).map(&mut frame).collect();
+        let frames: Vec<ShownFrame> = (0..3).map(&mut frame).collect();
         for frame in &frames {
             spool.push(frame).unwrap();
         }

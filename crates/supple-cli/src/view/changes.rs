@@ -14,14 +14,14 @@ const OPEN: [&str; 4] = ["time", "world", "solver", "contact"];
 const OPEN_IN_BODY: [&str; 6] = ["material", "model", "bending", "pressure", "self_contact", "tear_stretch"];
 const OPEN_IN_COLLIDER: [&str; 3] = ["friction", "stiffness", "thickness"];
 /// Maximum length of a value.
-const LONGEST_VALUE: usize = 200;
+const MAX_VALUE_LENGTH: usize = 200;
 /// Distance in metres below which a pinned point and a vertex are considered equal.
 const SAME_PLACE: f64 = 1e-9;
 /// Radius in metres of a ball around a vertex at the start that contains no other vertex.
 const AROUND_VERTEX: f64 = 1e-7;
 
 /// A scene and its simulation.
-pub(super) struct Subject {
+pub(super) struct EditedScene {
     pub(super) scene: Scene,
     /// The scene as originally started.
     started: Scene,
@@ -40,7 +40,7 @@ pub(super) enum Applied {
     Restarted(String),
 }
 
-impl Subject {
+impl EditedScene {
     pub(super) fn new(scene: Scene, simd: Simd, steppers: &Registry) -> Result<Self, Error> {
         let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         Ok(Self { started: scene.clone(), scene, simulation, steppers: steppers.clone(), simd })
@@ -115,12 +115,12 @@ impl Subject {
         }
         for (before, after) in scene.bodies.iter().zip(&changed.bodies).filter(|(a, b)| a != b) {
             let id = simulation.body(&before.name);
-            simulation.change_body(id.ok_or_else(|| gone("body", &before.name))?, after)?;
+            simulation.change_body(id.ok_or_else(|| missing("body", &before.name))?, after)?;
         }
         for (before, after) in scene.colliders.iter().zip(&changed.colliders).filter(|(a, b)| a != b) {
             let known =
                 simulation.scene_state().colliders.iter().find(|(_, other)| other.name == before.name);
-            let id = known.map(|(id, _)| *id).ok_or_else(|| gone("collider", &before.name))?;
+            let id = known.map(|(id, _)| *id).ok_or_else(|| missing("collider", &before.name))?;
             simulation.set_collider(id, after.clone())?;
         }
         if scene.world != changed.world {
@@ -142,9 +142,9 @@ impl Subject {
         let is_it = |point: &PinnedPoint| {
             point.body == body && place.is_some_and(|place| place.distance(point.target) < SAME_PLACE)
         };
-        let held = self.simulation.pinned_points().find(is_it);
-        if let Some(held) = held {
-            self.let_go(&held)?;
+        let pinned = self.simulation.pinned_points().find(is_it);
+        if let Some(pinned) = pinned {
+            self.unpin(&pinned)?;
             return Ok(Some(false));
         }
         let built = &self.simulation.scene_state().bodies[body];
@@ -159,11 +159,11 @@ impl Subject {
     pub(super) fn unpin_near(&mut self, place: DVec3) -> Result<bool, Error> {
         let distance = |point: &PinnedPoint| point.target.distance_squared(place);
         let nearest = self.simulation.pinned_points().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        nearest.map_or(Ok(false), |point| self.let_go(&point).map(|()| true))
+        nearest.map_or(Ok(false), |point| self.unpin(&point).map(|()| true))
     }
 
-    fn let_go(&mut self, point: &PinnedPoint) -> Result<(), Error> {
-        let index = self.pin_index(point.pin).ok_or_else(|| gone("pin", "held here"))?;
+    fn unpin(&mut self, point: &PinnedPoint) -> Result<(), Error> {
+        let index = self.pin_index(point.pin).ok_or_else(|| missing("pin", "held here"))?;
         let points = self.simulation.scene_state().pins[index].points.len();
         self.simulation.unpin_point(point.pin, point.index)?;
         if points == 1 {
@@ -189,7 +189,7 @@ impl Subject {
     }
 }
 
-fn gone(kind: &str, name: &str) -> Error {
+fn missing(kind: &str, name: &str) -> Error {
     Error::Invalid(format!("the {kind} `{name}` is no longer in the simulation: restart it"))
 }
 
@@ -221,7 +221,7 @@ fn check_path(path: &str, value: &str) -> Result<(), Error> {
             "`{path}` cannot be changed while the scene runs: save the scene, change the file and start it again"
         )));
     }
-    if value.len() > LONGEST_VALUE {
+    if value.len() > MAX_VALUE_LENGTH {
         return Err(Error::Invalid(format!("the value for `{path}` is too long")));
     }
     if value.contains(['\n', '\r']) {
@@ -234,10 +234,10 @@ fn check_path(path: &str, value: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn subject() -> Subject {
+    fn subject() -> EditedScene {
         let mut scene = Scene::builtin("hanging-cloth").unwrap();
         scene.scale_resolution(0.05).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
+        let mut subject = EditedScene::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         for _ in 0..3 {
             subject.simulation.step(1.0 / 30.0).unwrap();
         }
@@ -316,7 +316,7 @@ mod tests {
     fn another_lattice_begins_again_and_other_sweeps_keep_the_state() {
         let mut scene = Scene::builtin("elastic-box").unwrap();
         scene.scale_resolution(0.4).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
+        let mut subject = EditedScene::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         subject.simulation.step(0.01).unwrap();
         let before = subject.simulation.positions().to_vec();
         assert_eq!(subject.set("solver.staggered.boundary_sweeps", "2").unwrap(), Applied::Kept);
@@ -329,23 +329,23 @@ mod tests {
     #[test]
     fn a_click_pins_a_vertex_another_lets_it_go_and_the_scene_says_both() {
         let mut subject = subject();
-        let held = |subject: &Subject| subject.simulation.pinned_points().count();
-        let in_scene = |subject: &Subject| {
+        let pinned = |subject: &EditedScene| subject.simulation.pinned_points().count();
+        let in_scene = |subject: &EditedScene| {
             let again = Simulation::new(subject.scene.clone()).unwrap();
             again.pinned_points().count()
         };
-        assert_eq!(held(&subject), 2);
+        assert_eq!(pinned(&subject), 2);
         let middle = subject.simulation.positions()[subject.simulation.positions().len() / 2];
         let ray = Ray { origin: middle + DVec3::Y, direction: -DVec3::Y };
         assert_eq!(subject.toggle_pin(&ray).unwrap(), Some(true));
-        assert_eq!((held(&subject), in_scene(&subject)), (3, 3));
+        assert_eq!((pinned(&subject), in_scene(&subject)), (3, 3));
         assert_eq!(subject.toggle_pin(&ray).unwrap(), Some(false));
-        assert_eq!((held(&subject), in_scene(&subject)), (2, 2));
+        assert_eq!((pinned(&subject), in_scene(&subject)), (2, 2));
         assert!(subject.unpin_near(DVec3::new(-1.0, 2.5, -1.0)).unwrap());
-        assert_eq!((held(&subject), in_scene(&subject)), (1, 1));
+        assert_eq!((pinned(&subject), in_scene(&subject)), (1, 1));
         assert!(subject.unpin_near(DVec3::ZERO).unwrap());
         assert!(!subject.unpin_near(DVec3::ZERO).unwrap());
-        assert_eq!((held(&subject), in_scene(&subject)), (0, 0));
+        assert_eq!((pinned(&subject), in_scene(&subject)), (0, 0));
         subject.simulation.step(1.0 / 30.0).unwrap();
         let miss = Ray { origin: DVec3::splat(100.0), direction: DVec3::Y };
         assert_eq!(subject.toggle_pin(&miss).unwrap(), None);

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 
-use super::hub::{Hub, Seat};
-use super::message::{self, Request};
+use super::hub::{ClientSlot, Hub};
+use super::message::{self, PageRequest};
 use super::snapshot::Snapshot;
 
 /// The connection is over.
-struct Gone;
+struct Disconnected;
 
 /// The state of a client.
-struct Client {
+struct ClientState {
     socket: WebSocket,
-    seat: Seat,
+    slot: ClientSlot,
     /// Whether it has received the state, without which no frame makes sense.
-    is_told: bool,
+    has_state: bool,
     /// Whether the last frame is on the screen.
     is_ready: bool,
     /// The topology last sent to it.
@@ -26,30 +26,30 @@ struct Client {
 
 /// Serves a client until it disconnects.
 pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
-    let Some(seat) = hub.join() else {
+    let Some(slot) = hub.join() else {
         let reason = "too many pages are open for this simulation: close some".into();
         let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
         return;
     };
-    let mut client = Client { socket, seat, is_told: false, is_ready: true, topology: None };
+    let mut client = ClientState { socket, slot, has_state: false, is_ready: true, topology: None };
     while client.turn().await.is_ok() {}
 }
 
-impl Client {
+impl ClientState {
     /// Handles the next event.
-    async fn turn(&mut self) -> Result<(), Gone> {
+    async fn turn(&mut self) -> Result<(), Disconnected> {
         tokio::select! {
             received = self.socket.recv() => self.receive(received).await,
-            changed = self.seat.state.changed() => {
-                changed.map_err(|_| Gone)?;
-                let state = self.seat.state.borrow_and_update().clone();
-                self.is_told |= !state.is_empty();
+            changed = self.slot.state.changed() => {
+                changed.map_err(|_| Disconnected)?;
+                let state = self.slot.state.borrow_and_update().clone();
+                self.has_state |= !state.is_empty();
                 if state.is_empty() { Ok(()) } else { self.send(Message::Text(state)).await }
             }
-            answer = self.seat.mailbox.recv() => self.send(answer.ok_or(Gone)?).await,
-            changed = self.seat.frames.changed(), if self.is_told && self.is_ready => {
-                changed.map_err(|_| Gone)?;
-                let newest = self.seat.frames.borrow_and_update().clone();
+            answer = self.slot.mailbox.recv() => self.send(answer.ok_or(Disconnected)?).await,
+            changed = self.slot.frames.changed(), if self.has_state && self.is_ready => {
+                changed.map_err(|_| Disconnected)?;
+                let newest = self.slot.frames.borrow_and_update().clone();
                 match newest {
                     Some(snapshot) => self.show(&snapshot).await,
                     None => Ok(()),
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    async fn show(&mut self, snapshot: &Snapshot) -> Result<(), Gone> {
+    async fn show(&mut self, snapshot: &Snapshot) -> Result<(), Disconnected> {
         if self.topology != Some(snapshot.topology.id) {
             self.topology = Some(snapshot.topology.id);
             self.send(Message::Binary(snapshot.topology.message.clone())).await?;
@@ -67,25 +67,25 @@ impl Client {
         self.send(Message::Binary(snapshot.message.clone())).await
     }
 
-    async fn receive(&mut self, received: Option<Result<Message, axum::Error>>) -> Result<(), Gone> {
+    async fn receive(&mut self, received: Option<Result<Message, axum::Error>>) -> Result<(), Disconnected> {
         let problem = match received {
-            None | Some(Ok(Message::Close(_))) => return Err(Gone),
+            None | Some(Ok(Message::Close(_))) => return Err(Disconnected),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
             Some(Err(_)) => {
                 // Too long, or not a WebSocket at all: nothing after it can be parsed.
                 let reason = "a message that is too long or malformed".into();
                 let close = Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }));
                 self.send(close).await?;
-                return Err(Gone);
+                return Err(Disconnected);
             }
             Some(Ok(Message::Binary(_))) => Err("messages to the program must be JSON text".to_owned()),
-            Some(Ok(Message::Text(text))) => match Request::read(&text) {
-                Ok(Request::Drawn {}) => {
+            Some(Ok(Message::Text(text))) => match PageRequest::read(&text) {
+                Ok(PageRequest::Drawn {}) => {
                     self.is_ready = true;
-                    self.seat.want_frame();
+                    self.slot.want_frame();
                     Ok(())
                 }
-                Ok(request) => self.seat.ask(request),
+                Ok(request) => self.slot.ask(request),
                 Err(problem) => Err(problem),
             },
         };
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), Gone> {
-        self.socket.send(message).await.map_err(|_| Gone)
+    async fn send(&mut self, message: Message) -> Result<(), Disconnected> {
+        self.socket.send(message).await.map_err(|_| Disconnected)
     }
 }

@@ -20,13 +20,13 @@ pub(super) struct Control {
     unit: &'static str,
     help: &'static str,
     #[serde(flatten)]
-    kind: Kind,
+    kind: ControlKind,
 }
 
 /// The kind of control.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-enum Kind {
+enum ControlKind {
     /// A number; ranges over several powers of ten get a logarithmic slider.
     Number { value: f64, least: f64, most: f64, logarithmic: bool, whole: bool },
     /// One of several names.
@@ -37,14 +37,14 @@ enum Kind {
     Switch { value: bool },
 }
 
-fn number(value: f64, [least, most]: [f64; 2]) -> Kind {
+fn number(value: f64, [least, most]: [f64; 2]) -> ControlKind {
     let logarithmic = least > 0.0 && most / least > 50.0;
-    Kind::Number { value, least: least.min(value), most: most.max(value), logarithmic, whole: false }
+    ControlKind::Number { value, least: least.min(value), most: most.max(value), logarithmic, whole: false }
 }
 
-fn count(value: u32, [least, most]: [u32; 2]) -> Kind {
+fn count(value: u32, [least, most]: [u32; 2]) -> ControlKind {
     let [least, most] = [least.min(value), most.max(value)].map(f64::from);
-    Kind::Number {
+    ControlKind::Number {
         value: f64::from(value),
         least,
         most,
@@ -64,7 +64,13 @@ pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Regist
 }
 
 /// A control of the solver.
-fn of_solver(path: &str, label: &'static str, unit: &'static str, help: &'static str, kind: Kind) -> Control {
+fn of_solver(
+    path: &str,
+    label: &'static str,
+    unit: &'static str,
+    help: &'static str,
+    kind: ControlKind,
+) -> Control {
     Control { group: "Solver".into(), path: path.into(), label, unit, help, kind }
 }
 
@@ -103,7 +109,7 @@ fn of_stepper(table: &str, option: Adjustable) -> Control {
         AdjustableValue::Count(value, range) => count(value, range),
         AdjustableValue::Number(value, range) => number(value, range),
         AdjustableValue::Choice(value, choices) => words(value, choices),
-        AdjustableValue::Switch(value) => Kind::Switch { value },
+        AdjustableValue::Switch(value) => ControlKind::Switch { value },
     };
     of_solver(&format!("solver.{table}.{}", option.key), option.label, "", option.help, kind)
 }
@@ -149,7 +155,7 @@ fn world(scene: &Scene) -> Vec<Control> {
         label,
         unit,
         help,
-        kind: Kind::Vector { value },
+        kind: ControlKind::Vector { value },
     };
     let wind = scene.world.wind.unwrap_or_default();
     vec![
@@ -165,7 +171,7 @@ fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
         Elements::Tets(_) | Elements::Octants(_) => of_solid(body.materials.main()).to_vec(),
     };
     let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
-    let control = |(key, label, unit, help, value, range): Number| Control {
+    let control = |(key, label, unit, help, value, range): MaterialNumber| Control {
         group: format!("Body {}", body.name),
         path: format!("body.{index}.material.{key}"),
         label,
@@ -177,9 +183,9 @@ fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
 }
 
 /// A number of a material: its key, label, unit and help, its value and its range.
-type Number = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
+type MaterialNumber = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
 
-fn of_cloth(material: &Material) -> [Number; 3] {
+fn of_cloth(material: &Material) -> [MaterialNumber; 3] {
     let [stretch, _] = material.stretch_stiffness;
     let (bend, mass) = (material.bend_stiffness, material.area_density);
     let width = "Force for each metre of width at unit strain";
@@ -190,7 +196,7 @@ fn of_cloth(material: &Material) -> [Number; 3] {
     ]
 }
 
-fn of_solid(material: &Material) -> [Number; 2] {
+fn of_solid(material: &Material) -> [MaterialNumber; 2] {
     let (young, mass) = (material.young_modulus, material.density);
     [
         ("young_modulus", "Young's modulus", "Pa", "Stress at unit strain", young, around(young)),
@@ -198,7 +204,7 @@ fn of_solid(material: &Material) -> [Number; 2] {
     ]
 }
 
-fn of_all(material: &Material) -> [Number; 3] {
+fn of_all(material: &Material) -> [MaterialNumber; 3] {
     let narrows = "How much it narrows when stretched; 0.5 keeps the volume";
     let damping = "Time in which stretching is damped";
     [
@@ -215,9 +221,9 @@ fn around(value: f64) -> [f64; 2] {
     [power * 1e-3, power * 1e3]
 }
 
-fn words(value: &str, choices: &[(&str, &str)]) -> Kind {
+fn words(value: &str, choices: &[(&str, &str)]) -> ControlKind {
     let choices = choices.iter().map(|(word, title)| json!({ "word": word, "title": title })).collect();
-    Kind::Choice { value: value.into(), choices }
+    ControlKind::Choice { value: value.into(), choices }
 }
 
 #[cfg(test)]
@@ -237,16 +243,16 @@ mod tests {
             let text = scene.to_toml().unwrap();
             for control in controls(&scene, &simulation, &Registry::builtin()) {
                 let value = match &control.kind {
-                    Kind::Number { value, least, most, .. } => {
+                    ControlKind::Number { value, least, most, .. } => {
                         assert!(least <= value && value <= most, "{name} {}", control.path);
                         value.to_string()
                     }
-                    Kind::Choice { value, choices } => {
+                    ControlKind::Choice { value, choices } => {
                         assert!(choices.iter().any(|choice| choice["word"] == **value));
                         value.clone()
                     }
-                    Kind::Vector { value } => format!("{:?}", value.to_array()),
-                    Kind::Switch { value } => value.to_string(),
+                    ControlKind::Vector { value } => format!("{:?}", value.to_array()),
+                    ControlKind::Switch { value } => value.to_string(),
                 };
                 let set = format!("{}={value}", control.path);
                 let changed = Scene::from_toml_with(&text, name, "", std::slice::from_ref(&set));

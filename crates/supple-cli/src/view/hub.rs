@@ -9,15 +9,15 @@ use std::time::Duration;
 use axum::extract::ws::{Message, Utf8Bytes};
 use tokio::sync::{mpsc, watch};
 
-use super::message::Request;
+use super::message::PageRequest;
 use super::snapshot::Snapshot;
 
 /// Maximum number of clients.
-const MOST_CLIENTS: usize = 32;
+const MAX_CLIENTS: usize = 32;
 /// Maximum number of pending requests.
-const LONGEST_QUEUE: usize = 256;
+const MAX_PENDING_REQUESTS: usize = 256;
 /// Maximum number of pending answers per client; more are dropped.
-const LONGEST_MAILBOX: usize = 4;
+const MAX_PENDING_ANSWERS: usize = 4;
 
 /// A client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub(super) struct ClientId(u64);
 /// An event of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
-    Asked(Request),
+    Requested(PageRequest),
     Left,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Hub {
 }
 
 /// A client's slot; when it is dropped, the source is notified.
-pub(super) struct Seat {
+pub(super) struct ClientSlot {
     hub: Arc<Hub>,
     id: ClientId,
     pub(super) mailbox: mpsc::Receiver<Message>,
@@ -73,21 +73,21 @@ impl Hub {
     }
 
     /// Admits a client; `None` if there are too many.
-    pub(super) fn join(self: &Arc<Self>) -> Option<Seat> {
+    pub(super) fn join(self: &Arc<Self>) -> Option<ClientSlot> {
         let mut clients = lock(&self.clients);
-        if clients.mailboxes.len() >= MOST_CLIENTS {
+        if clients.mailboxes.len() >= MAX_CLIENTS {
             return None;
         }
         clients.last += 1;
         let id = ClientId(clients.last);
-        let (sender, mailbox) = mpsc::channel(LONGEST_MAILBOX);
+        let (sender, mailbox) = mpsc::channel(MAX_PENDING_ANSWERS);
         clients.mailboxes.insert(id, sender);
         drop(clients);
         let (mut frames, mut state) = (self.frames.subscribe(), self.state.subscribe());
         frames.mark_changed();
         state.mark_changed();
         self.want_frame();
-        Some(Seat { hub: self.clone(), id, mailbox, frames, state })
+        Some(ClientSlot { hub: self.clone(), id, mailbox, frames, state })
     }
 
     /// A client is ready for a frame.
@@ -136,19 +136,19 @@ impl Hub {
     }
 }
 
-impl Seat {
+impl ClientSlot {
     /// Forwards a request. The error states why it is rejected.
-    pub(super) fn ask(&self, request: Request) -> Result<(), String> {
+    pub(super) fn ask(&self, request: PageRequest) -> Result<(), String> {
         let mut queue = lock(&self.hub.queue);
         let last = queue.iter_mut().rev().find(|(id, _)| *id == self.id);
-        if let Some((_, Event::Asked(last))) = last
+        if let Some((_, Event::Requested(last))) = last
             && last.is_replaced_by(&request)
         {
             *last = request;
-        } else if queue.len() >= LONGEST_QUEUE {
+        } else if queue.len() >= MAX_PENDING_REQUESTS {
             return Err("too many requests are pending; this one was dropped".into());
         } else {
-            queue.push_back((self.id, Event::Asked(request)));
+            queue.push_back((self.id, Event::Requested(request)));
         }
         self.hub.arrived.notify_one();
         Ok(())
@@ -160,7 +160,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         lock(&self.hub.clients).mailboxes.remove(&self.id);
         lock(&self.hub.queue).push_back((self.id, Event::Left));
@@ -177,33 +177,33 @@ mod tests {
     #[test]
     fn only_the_newest_drag_waits_and_the_queue_is_bounded() {
         let hub = Hub::new();
-        let seat = hub.join().unwrap();
+        let slot = hub.join().unwrap();
         for x in 0..1000 {
-            seat.ask(Request::Drag { target: DVec3::X * f64::from(x) }).unwrap();
+            slot.ask(PageRequest::Drag { target: DVec3::X * f64::from(x) }).unwrap();
         }
         let waiting = hub.wait(Duration::ZERO, false);
         assert_eq!(waiting.len(), 1);
-        assert_eq!(waiting[0].1, Event::Asked(Request::Drag { target: DVec3::X * 999.0 }));
-        let accepted = (0..1000).filter(|_| seat.ask(Request::Step {}).is_ok()).count();
-        assert_eq!(accepted, LONGEST_QUEUE);
+        assert_eq!(waiting[0].1, Event::Requested(PageRequest::Drag { target: DVec3::X * 999.0 }));
+        let accepted = (0..1000).filter(|_| slot.ask(PageRequest::Step {}).is_ok()).count();
+        assert_eq!(accepted, MAX_PENDING_REQUESTS);
     }
 
     #[test]
     fn clients_are_bounded_and_their_leaving_is_told() {
         let hub = Hub::new();
-        let mut seats: Vec<Seat> = std::iter::from_fn(|| hub.join()).collect();
-        assert_eq!(seats.len(), MOST_CLIENTS);
-        let gone = seats.pop().unwrap().id;
+        let mut slots: Vec<ClientSlot> = std::iter::from_fn(|| hub.join()).collect();
+        assert_eq!(slots.len(), MAX_CLIENTS);
+        let missing = slots.pop().unwrap().id;
         assert!(hub.join().is_some());
-        assert_eq!(hub.wait(Duration::ZERO, false)[0], (gone, Event::Left));
+        assert_eq!(hub.wait(Duration::ZERO, false)[0], (missing, Event::Left));
     }
 
     #[test]
     fn a_client_that_does_not_read_its_answers_loses_them() {
         let hub = Hub::new();
-        let mut seat = hub.join().unwrap();
-        (0..100).for_each(|_| hub.answer(seat.id, Message::text("answer")));
-        let kept = std::iter::from_fn(|| seat.mailbox.try_recv().ok()).count();
-        assert_eq!(kept, LONGEST_MAILBOX);
+        let mut slot = hub.join().unwrap();
+        (0..100).for_each(|_| hub.answer(slot.id, Message::text("answer")));
+        let kept = std::iter::from_fn(|| slot.mailbox.try_recv().ok()).count();
+        assert_eq!(kept, MAX_PENDING_ANSWERS);
     }
 }

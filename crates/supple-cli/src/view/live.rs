@@ -15,25 +15,25 @@ use supple::output::FrameSurface;
 use supple::scene::Scene;
 use supple::simulation::{GrabId, HierarchyLevel, Registry, Slice, StepReport};
 
-use super::changes::{Applied, Subject};
+use super::changes::{Applied, EditedScene};
 use super::clock::Clock;
 use super::controls::{Control, controls};
 use super::hub::{ClientId, Event, Hub};
-use super::message::{self, Binary, Kind, Request};
+use super::message::{self, BinaryKind, BinaryMessage, PageRequest};
 use super::snapshot::Drawer;
-use super::state::State;
+use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
-const NAP: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// Maximum number of pinned points drawn.
-const MOST_PINS: usize = 4096;
+const MAX_PINS: usize = 4096;
 /// Maximum number of residuals sent per step.
-const MOST_RESIDUALS: usize = 200;
+const MAX_RESIDUALS: usize = 200;
 
 /// The scene being simulated and watched.
 pub(super) struct Live {
-    subject: Subject,
+    subject: EditedScene,
     hub: Arc<Hub>,
     clock: Clock,
     drawer: Drawer,
@@ -76,7 +76,7 @@ impl Live {
     /// Builds the scene; nothing moves yet.
     pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
         let drawer = Drawer::new(&scene, 1);
-        let subject = Subject::new(scene, simd, steppers)?;
+        let subject = EditedScene::new(scene, simd, steppers)?;
         let notes = subject.simulation.notes();
         Ok(Self {
             subject,
@@ -101,9 +101,12 @@ impl Live {
     /// Runs until Ctrl-C.
     pub(super) fn run(&mut self) {
         while !interrupt::asked() {
-            self.tell_state();
-            let longest =
-                if self.clock.is_running && self.is_watched { self.clock.wait().min(NAP) } else { NAP };
+            self.publish_state();
+            let longest = if self.clock.is_running && self.is_watched {
+                self.clock.wait().min(MAX_SLEEP)
+            } else {
+                MAX_SLEEP
+            };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
                 self.handle(client, event);
             }
@@ -124,9 +127,9 @@ impl Live {
     }
 
     fn step(&mut self) {
-        let (dt, begun) = (self.dt(), Instant::now());
+        let (dt, started) = (self.dt(), Instant::now());
         match self.subject.simulation.step(dt) {
-            Ok(report) => self.last = Some((report, begun.elapsed().as_secs_f64())),
+            Ok(report) => self.last = Some((report, started.elapsed().as_secs_f64())),
             Err(error) => return self.stop(error.to_string()),
         }
         self.steps += 1;
@@ -149,56 +152,56 @@ impl Live {
                 self.release(client);
                 return;
             }
-            Event::Asked(request) => self.perform(client, request),
+            Event::Requested(request) => self.perform(client, request),
         };
         if let Err(problem) = done {
             self.hub.answer(client, message::error(&problem));
         }
     }
 
-    fn perform(&mut self, client: ClientId, request: Request) -> Result<(), String> {
+    fn perform(&mut self, client: ClientId, request: PageRequest) -> Result<(), String> {
         match request {
-            Request::Drawn {} => {}
-            Request::Grab { origin, direction } => {
+            PageRequest::Drawn {} => {}
+            PageRequest::Grab { origin, direction } => {
                 self.release(client);
                 if let Some(grab) = self.subject.simulation.grab(&Ray { origin, direction }) {
                     self.grabs.insert(client, grab);
                     self.has_news = true;
                 }
             }
-            Request::Drag { target } => {
+            PageRequest::Drag { target } => {
                 if let Some(&grab) = self.grabs.get(&client) {
                     self.subject.simulation.move_to(grab, target).map_err(|error| error.to_string())?;
                     self.has_news = true;
                 }
             }
-            Request::Release {} => self.release(client),
-            Request::Pin { origin, direction } => {
+            PageRequest::Release {} => self.release(client),
+            PageRequest::Pin { origin, direction } => {
                 let pinned = self.subject.toggle_pin(&Ray { origin, direction });
                 pinned.map_err(|error| error.to_string())?;
                 self.has_news = true;
             }
-            Request::Unpin { at } => {
+            PageRequest::Unpin { at } => {
                 self.subject.unpin_near(at).map_err(|error| error.to_string())?;
                 self.has_news = true;
             }
-            Request::Pause {} => self.clock.run(false),
-            Request::Play {} => {
+            PageRequest::Pause {} => self.clock.run(false),
+            PageRequest::Play {} => {
                 self.problem = None;
                 self.clock.run(true);
             }
-            Request::Step {} => {
+            PageRequest::Step {} => {
                 self.problem = None;
                 self.clock.run(false);
                 self.step();
             }
-            Request::Reset {} => self.reset()?,
-            Request::Speed { factor } => self.clock.set_speed(factor)?,
-            Request::Set { path, value } => self.set(client, &path, &value)?,
-            Request::Save {} => self.save(client)?,
-            Request::Hierarchy { slice } => self.show_hierarchy(client, &slice),
-            Request::Stress {} => self.show_stress(client)?,
-            Request::Seek { .. } => {
+            PageRequest::Reset {} => self.reset()?,
+            PageRequest::Speed { factor } => self.clock.set_speed(factor)?,
+            PageRequest::Set { path, value } => self.set(client, &path, &value)?,
+            PageRequest::Save {} => self.save(client)?,
+            PageRequest::Hierarchy { slice } => self.show_hierarchy(client, &slice),
+            PageRequest::Stress {} => self.show_stress(client)?,
+            PageRequest::Seek { .. } => {
                 return Err("a live simulation has no timeline; open a run instead".into());
             }
         }
@@ -267,7 +270,7 @@ impl Live {
         let units: Vec<&str> = stress.bodies.iter().map(|(unit, _)| unit.symbol()).collect();
         let header =
             json!({ "topology": self.shown_topology(), "units": units, "points": stress.of_point.len() });
-        let mut message = Binary::new(Kind::Stress, &header, stress.of_point.len());
+        let mut message = BinaryMessage::new(BinaryKind::Stress, &header, stress.of_point.len());
         message.numbers(stress.of_point.iter().map(|stress| *stress as f32));
         self.hub.answer(client, Message::Binary(message.finish()));
         Ok(())
@@ -283,13 +286,13 @@ impl Live {
         let surfaces: Vec<Arc<FrameSurface>> =
             simulation.scene_state().bodies.iter().map(|body| body.surface.clone()).collect();
         let pins: Vec<Vec3> =
-            simulation.pinned_points().take(MOST_PINS).map(|point| point.target.as_vec3()).collect();
+            simulation.pinned_points().take(MAX_PINS).map(|point| point.target.as_vec3()).collect();
         let grabbed =
             simulation.scene_state().grabs.iter().filter_map(|grab| {
                 Some([simulation.grabbed_point(grab.id)?.as_vec3(), grab.target.as_vec3()])
             });
         let mut residuals = simulation.inspect().residuals;
-        residuals.truncate(MOST_RESIDUALS);
+        residuals.truncate(MAX_RESIDUALS);
         let header = StepHeader {
             step: self.steps,
             grabs: grabbed.collect(),
@@ -302,7 +305,7 @@ impl Live {
         self.has_news = false;
     }
 
-    fn tell_state(&self) {
+    fn publish_state(&self) {
         let (scene, simulation) = (&self.subject.scene, &self.subject.simulation);
         let counts = simulation.counts();
         let own = LiveState {
@@ -313,7 +316,7 @@ impl Live {
             notes: &self.notes,
             controls: controls(scene, simulation, &self.subject.steppers),
         };
-        let state = State::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        let state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);
         self.hub.set_state(state.text());
     }
 }
@@ -346,7 +349,7 @@ fn hierarchy_message(levels: &[HierarchyLevel], mut about: Value) -> axum::body:
         })
     };
     about["levels"] = levels.iter().map(header).collect();
-    let mut message = Binary::new(Kind::Hierarchy, &about, 0);
+    let mut message = BinaryMessage::new(BinaryKind::Hierarchy, &about, 0);
     for level in levels {
         message.words(level.region_of_point.iter().copied());
         message.points(level.nodes.iter().map(|p| p.as_vec3()));

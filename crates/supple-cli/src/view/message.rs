@@ -1,6 +1,6 @@
 //! Messages between the page and the program.
 //!
-//! The page sends small JSON texts, [`Request`]. The program answers with JSON texts (`state`, `error`, `note`,
+//! The page sends small JSON texts, [`PageRequest`]. The program answers with JSON texts (`state`, `error`, `note`,
 //! `scene`) and with binary messages: a kind, the length of a JSON header, the header padded with spaces to a
 //! multiple of four bytes, and the numbers that the header announces, as little-endian `f32` and `u32`.
 
@@ -12,12 +12,12 @@ use serde_json::json;
 use supple::simulation::Slice;
 
 /// Maximum length of a message from the page.
-pub(super) const LONGEST_REQUEST: usize = 16 << 10;
+pub(super) const MAX_REQUEST_LENGTH: usize = 16 << 10;
 
 /// A request from the page.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Request {
+pub(super) enum PageRequest {
     /// The last frame is on the screen: ready for the next one.
     Drawn {},
     /// Grab what a ray hits first.
@@ -56,7 +56,7 @@ pub(super) enum Request {
     Seek { place: usize },
 }
 
-impl Request {
+impl PageRequest {
     /// Reads a message; the error describes the problem.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))
@@ -86,7 +86,7 @@ pub(super) fn note(text: &str) -> Message {
 
 /// The kinds of binary messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum BinaryKind {
     Topology = 1,
     Frame = 2,
     Hierarchy = 3,
@@ -94,11 +94,11 @@ pub(super) enum Kind {
 }
 
 /// A binary message under construction.
-pub(super) struct Binary(Vec<u8>);
+pub(super) struct BinaryMessage(Vec<u8>);
 
-impl Binary {
+impl BinaryMessage {
     /// Starts with a header; `numbers` is the number of four-byte numbers that follow.
-    pub(super) fn new(kind: Kind, header: &impl Serialize, numbers: usize) -> Self {
+    pub(super) fn new(kind: BinaryKind, header: &impl Serialize, numbers: usize) -> Self {
         let mut text = serde_json::to_vec(header).expect("headers are plain data");
         text.resize(text.len().next_multiple_of(4), b' ');
         let mut bytes = Vec::with_capacity(8 + text.len() + 4 * numbers);
@@ -135,8 +135,11 @@ mod tests {
     fn requests_are_read_and_all_else_is_refused_with_a_reason() {
         let grab = r#"{"type":"grab","origin":[0,1,2],"direction":[0,0,-1]}"#;
         let origin = DVec3::new(0.0, 1.0, 2.0);
-        assert_eq!(Request::read(grab), Ok(Request::Grab { origin, direction: -DVec3::Z }));
-        assert_eq!(Request::read(r#"{"type":"speed","factor":null}"#), Ok(Request::Speed { factor: None }));
+        assert_eq!(PageRequest::read(grab), Ok(PageRequest::Grab { origin, direction: -DVec3::Z }));
+        assert_eq!(
+            PageRequest::read(r#"{"type":"speed","factor":null}"#),
+            Ok(PageRequest::Speed { factor: None })
+        );
         for bad in [
             "",
             "{",
@@ -155,7 +158,7 @@ mod tests {
             r#"{"type":"hierarchy","slice":{"axis":-1,"share":0.5}}"#,
         ] {
             assert!(
-                Request::read(bad).is_err_and(|problem| problem.contains("not a valid message")),
+                PageRequest::read(bad).is_err_and(|problem| problem.contains("not a valid message")),
                 "{bad}"
             );
         }
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn binary_messages_keep_numbers_aligned() {
         for name in ["", "a", "ab", "abc"] {
-            let mut message = Binary::new(Kind::Frame, &json!({ "name": name }), 4);
+            let mut message = BinaryMessage::new(BinaryKind::Frame, &json!({ "name": name }), 4);
             message.words([7]);
             message.points([Vec3::new(1.0, 2.0, 3.0)]);
             let bytes = message.finish();

@@ -15,15 +15,15 @@ use supple::simulation::{FrameReport, Registry, scene_of_run_with};
 
 use super::clock::Clock;
 use super::hub::{ClientId, Event, Hub};
-use super::message::{self, Request};
+use super::message::{self, PageRequest};
 use super::snapshot::Drawer;
-use super::state::State;
+use super::state::ViewState;
 use crate::interrupt;
 
 /// Maximum time to sleep before checking whether the program should end.
-const NAP: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// How often to check for new frames.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A run being shown.
 pub(super) struct Player {
     hub: Arc<Hub>,
@@ -104,14 +104,14 @@ impl Player {
     /// Plays until Ctrl-C.
     pub(super) fn run(&mut self) {
         while !interrupt::asked() {
-            self.tell_state();
-            let longest = if self.clock.is_running { self.clock.wait().min(NAP) } else { NAP };
+            self.publish_state();
+            let longest = if self.clock.is_running { self.clock.wait().min(MAX_SLEEP) } else { MAX_SLEEP };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
-                if let Event::Asked(request) = event {
+                if let Event::Requested(request) = event {
                     self.perform(client, request);
                 }
             }
-            if self.looked.elapsed() >= LOOK {
+            if self.looked.elapsed() >= POLL_INTERVAL {
                 self.look();
             }
             if self.clock.is_running && self.clock.wait().is_zero() {
@@ -136,7 +136,7 @@ impl Player {
             }
             Err(error) => self.problem = Some(error.to_string()),
         }
-        self.reports.read_on();
+        self.reports.read_new();
     }
 
     /// Seconds between two frames.
@@ -160,39 +160,39 @@ impl Player {
         self.has_news = true;
     }
 
-    fn perform(&mut self, client: ClientId, request: Request) {
+    fn perform(&mut self, client: ClientId, request: PageRequest) {
         let refusal = match request {
-            Request::Seek { place } => {
+            PageRequest::Seek { place } => {
                 self.clock.run(false);
                 self.show(place.min(self.frames.len().saturating_sub(1)));
                 Ok(())
             }
-            Request::Pause {} => {
+            PageRequest::Pause {} => {
                 self.clock.run(false);
                 Ok(())
             }
-            Request::Play {} => {
+            PageRequest::Play {} => {
                 self.clock.run(true);
                 Ok(())
             }
-            Request::Step {} => {
+            PageRequest::Step {} => {
                 self.clock.run(false);
                 self.show((self.place + 1).min(self.frames.len().saturating_sub(1)));
                 Ok(())
             }
-            Request::Reset {} => {
+            PageRequest::Reset {} => {
                 self.show(0);
                 Ok(())
             }
-            Request::Speed { factor } => self.clock.set_speed(factor),
-            Request::Drawn {} | Request::Release {} | Request::Drag { .. } => Ok(()),
-            Request::Grab { .. }
-            | Request::Pin { .. }
-            | Request::Unpin { .. }
-            | Request::Set { .. }
-            | Request::Save {}
-            | Request::Hierarchy { .. }
-            | Request::Stress {} => {
+            PageRequest::Speed { factor } => self.clock.set_speed(factor),
+            PageRequest::Drawn {} | PageRequest::Release {} | PageRequest::Drag { .. } => Ok(()),
+            PageRequest::Grab { .. }
+            | PageRequest::Pin { .. }
+            | PageRequest::Unpin { .. }
+            | PageRequest::Set { .. }
+            | PageRequest::Save {}
+            | PageRequest::Hierarchy { .. }
+            | PageRequest::Stress {} => {
                 Err("this is a recorded run, which contains only positions and cannot be changed: \
                  `supple view` a scene for that"
                     .into())
@@ -228,7 +228,7 @@ impl Player {
         self.hub.publish(snapshot);
     }
 
-    fn tell_state(&self) {
+    fn publish_state(&self) {
         let own = PlayedState {
             places: self.frames.len(),
             first: self.frames.first().copied().unwrap_or(0),
@@ -238,14 +238,14 @@ impl Player {
             notes: [],
             controls: [],
         };
-        let state = State::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
+        let state = ViewState::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
         self.hub.set_state(state.text());
     }
 }
 
 impl Reports {
     /// Reads complete lines added since the last time; lines that are not reports of this version are skipped.
-    fn read_on(&mut self) {
+    fn read_new(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         if file.metadata().is_ok_and(|metadata| metadata.len() < self.read) {
             // A run restarted from an earlier frame has fewer.

@@ -14,7 +14,7 @@ use axum::routing::get;
 
 use super::guard::Guard;
 use super::hub::Hub;
-use super::message::LONGEST_REQUEST;
+use super::message::MAX_REQUEST_LENGTH;
 use super::{assets, client};
 use crate::print::notice;
 
@@ -88,8 +88,8 @@ fn asset(name: &str) -> Response {
 
 async fn socket(State(hub): State<Arc<Hub>>, upgrade: WebSocketUpgrade) -> Response {
     upgrade
-        .max_message_size(LONGEST_REQUEST)
-        .max_frame_size(LONGEST_REQUEST)
+        .max_message_size(MAX_REQUEST_LENGTH)
+        .max_frame_size(MAX_REQUEST_LENGTH)
         // A frame is sent immediately: it must not wait for the next one (Nagle's algorithm).
         .write_buffer_size(0)
         .on_upgrade(|socket| client::serve(socket, hub))

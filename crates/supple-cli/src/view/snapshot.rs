@@ -9,18 +9,18 @@ use supple::output::FrameSurface;
 use supple::scene::{ColliderShape, Scene};
 use supple_render::{ColliderMesh, Ground};
 
-use super::message::{Binary, Kind};
+use super::message::{BinaryKind, BinaryMessage};
 use crate::colliders::{DrawnColliders, ground};
 
 /// Encoded meshes without the positions that change.
-pub(super) struct Topology {
+pub(super) struct EncodedTopology {
     pub(super) id: u64,
     pub(super) message: Bytes,
 }
 
 /// An encoded frame.
 pub(super) struct Snapshot {
-    pub(super) topology: Arc<Topology>,
+    pub(super) topology: Arc<EncodedTopology>,
     pub(super) message: Bytes,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Drawer {
     ground: Option<f64>,
     /// The surfaces of the current topology.
     surfaces: Vec<Arc<FrameSurface>>,
-    topology: Option<Arc<Topology>>,
+    topology: Option<Arc<EncodedTopology>>,
     topologies: u64,
 }
 
@@ -122,7 +122,8 @@ impl Drawer {
         let (vertices, id) = (positions.len(), topology.id);
         let header = FrameHeader { topology: id, time, vertices, pins: pins.len(), more };
         let collider_points: usize = moving.iter().map(|mesh| mesh.positions.len()).sum();
-        let mut message = Binary::new(Kind::Frame, &header, 3 * (vertices + pins.len() + collider_points));
+        let mut message =
+            BinaryMessage::new(BinaryKind::Frame, &header, 3 * (vertices + pins.len() + collider_points));
         message.points(positions);
         message.points(pins.iter().copied());
         for mesh in &moving {
@@ -131,13 +132,14 @@ impl Drawer {
         Snapshot { topology, message: message.finish() }
     }
 
-    fn topology_of(&mut self, surfaces: &[Arc<FrameSurface>], time: f64) -> Arc<Topology> {
+    fn topology_of(&mut self, surfaces: &[Arc<FrameSurface>], time: f64) -> Arc<EncodedTopology> {
         let is_known = |(a, b): (&Arc<FrameSurface>, &Arc<FrameSurface>)| Arc::ptr_eq(a, b);
         let same = surfaces.len() == self.surfaces.len() && surfaces.iter().zip(&self.surfaces).all(is_known);
         if let Some(topology) = self.topology.as_ref().filter(|_| same) {
             return topology.clone();
         }
-        let topology = Arc::new(Topology { id: self.topologies, message: self.encode(surfaces, time) });
+        let topology =
+            Arc::new(EncodedTopology { id: self.topologies, message: self.encode(surfaces, time) });
         self.topologies += 1;
         self.surfaces = surfaces.to_vec();
         self.topology = Some(topology.clone());
@@ -155,7 +157,7 @@ impl Drawer {
             planes: self.planes.iter().map(|&(point, normal)| PlaneHeader { point, normal }).collect(),
             ground: self.ground,
         };
-        let mut message = Binary::new(Kind::Topology, &header, 0);
+        let mut message = BinaryMessage::new(BinaryKind::Topology, &header, 0);
         for mesh in &meshes {
             message.points(mesh.surface.mesh.positions.iter().map(|p| p.as_vec3()));
             message.words(mesh.triangles.as_flattened().iter().copied());

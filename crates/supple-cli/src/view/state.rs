@@ -7,7 +7,7 @@ use super::clock::Clock;
 
 /// What is shown, and whether it is playing. The source adds its own fields.
 #[derive(Serialize)]
-pub(super) struct State<'a, Own> {
+pub(super) struct ViewState<'a, Own> {
     r#type: &'static str,
     mode: &'static str,
     scene: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct State<'a, Own> {
     own: Own,
 }
 
-impl<'a, Own: Serialize> State<'a, Own> {
+impl<'a, Own: Serialize> ViewState<'a, Own> {
     /// The state of a source of frames.
     pub(super) fn new(
         mode: &'static str,

@@ -29,17 +29,17 @@ fn a_run_without_crossings_is_told_from_one_with() {
         succeed(&["run", text(&file), "--out", text(&out(name)), "--quiet"]);
     };
     simulate(scene(true, 0.0), "apart");
-    let told = succeed(&["check", text(&out("apart"))]);
-    assert!(told.contains("3 frames of 144 triangles") && told.contains("no intersections"), "{told}");
+    let report = succeed(&["check", text(&out("apart"))]);
+    assert!(report.contains("3 frames of 144 triangles") && report.contains("no intersections"), "{report}");
     // A tangled start that is left alone: every frame has it.
     let ignored = scene(true, 30.0).replace("[contact]\n", "[contact]\ntangled = \"ignore\"\n");
     simulate(ignored, "crossed");
     let output = run(&["check", text(&out("crossed"))]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        told.contains("frame 0: ") && told.contains("3 of 3 frames have intersecting triangles"),
-        "{told}"
+        report.contains("frame 0: ") && report.contains("3 of 3 frames have intersecting triangles"),
+        "{report}"
     );
     // Bodies that do not collide may intersect.
     simulate(scene(false, 30.0), "free");

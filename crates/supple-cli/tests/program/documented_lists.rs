@@ -1,4 +1,4 @@
-//! Lists in the manual against those of the engine: whoever adds a name is told where it is to be described.
+//! Lists in the manual against those of the engine: an added name must be documented.
 
 use std::collections::BTreeSet;
 

@@ -57,9 +57,9 @@ fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
     for scene in SCENES {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("one-thread");
-        let begun = Instant::now();
+        let started = Instant::now();
         let expected = values(&succeed(&arguments(scene, &whole, &["--threads", "1"])), "state_hash");
-        let length = begun.elapsed();
+        let length = started.elapsed();
         assert_eq!(expected.len(), 60);
         for threads in ["2", "3"] {
             let out = folder.path().join(threads);
@@ -75,8 +75,8 @@ fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
         // In its first moments the program has only partly created its folder.
         kill_after(scene, &folder.path().join("early"), length.mul_f64(0.02 * moments.next_share()));
         kill_after(scene, &folder.path().join("early"), length.mul_f64(0.1 * moments.next_share()));
-        let begun = killed.join("frames/frame-000000.supf").exists();
-        let output = run(&arguments(scene, &killed, if begun { &["--resume"] } else { &[] }));
+        let started = killed.join("frames/frame-000000.supf").exists();
+        let output = run(&arguments(scene, &killed, if started { &["--resume"] } else { &[] }));
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{scene:?}, killed after {waits:?}: {message}");
         assert_eq!(logged_hashes(&killed), expected, "{scene:?}, killed after {waits:?}");

@@ -105,10 +105,10 @@ fn polygons_seams_and_materials_come_back_through_mesh_and_run() {
     assert_eq!(original, vertex_lines(SHIRT));
     // The material file belongs to the user; the message names it where it is missing.
     let export = ["export", text(&out), "--format", "obj", "--quiet"];
-    let told = |output: std::process::Output| String::from_utf8_lossy(&output.stderr).contains("shirt.mtl");
-    assert!(told(run(&export)));
+    let warns = |output: std::process::Output| String::from_utf8_lossy(&output.stderr).contains("shirt.mtl");
+    assert!(warns(run(&export)));
     fs::write(out.join("exports/obj/shirt.mtl"), "newmtl front\n").unwrap();
-    assert!(!told(run(&export)));
+    assert!(!warns(run(&export)));
 }
 
 #[test]

@@ -43,7 +43,7 @@ export async function onPage(address, use, options = {}) {
   }
 }
 
-/** Waits until so many more frames are on the screen. */
+/** Waits until this many more frames are on the screen. */
 export async function frames(page, count) {
   const before = await page.evaluate(() => window.supple?.framesDrawn ?? 0);
   await page.waitForFunction((until) => window.supple && window.supple.framesDrawn >= until, before + count);

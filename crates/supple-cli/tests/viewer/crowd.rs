@@ -25,10 +25,10 @@ struct Visits {
 
 /// Ten clients that connect, watch, drag and disconnect, repeatedly.
 fn come_and_go(program: &Program, time: Duration) -> Visits {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut visits = Visits { count: 0, longest: Duration::ZERO };
     let mut clients: Vec<_> = (0..10).map(|_| program.connect()).collect();
-    while begun.elapsed() < time {
+    while started.elapsed() < time {
         let came = Instant::now();
         // The oldest client leaves, some without a closing handshake.
         clients.remove(0);
@@ -174,20 +174,20 @@ mod by_hand {
         drop(first);
         let time = Duration::from_secs(5);
         rate_alone(&program, SETTLING);
-        let (mut beside_reader, mut beside_idle) = (Vec::new(), Vec::new());
+        let (mut with_reader, mut with_idle) = (Vec::new(), Vec::new());
         for _ in 0..5 {
             // Each is compared with the one just before it: machines slow down as they warm up.
             let alone = rate_alone(&program, time);
-            beside_reader.push(rate_beside_reader(&program, time) / alone);
+            with_reader.push(rate_beside_reader(&program, time) / alone);
             let alone = rate_alone(&program, time);
             let idle: Vec<Client> = (0..IDLE).map(|_| program.connect()).collect();
-            beside_idle.push(rate_alone(&program, time) / alone);
+            with_idle.push(rate_alone(&program, time) / alone);
             drop(idle);
             println!(
-                "{alone:.2} steps/s alone; beside a reader {beside_reader:.3?}, beside idle ones {beside_idle:.3?}"
+                "{alone:.2} steps/s alone; beside a reader {with_reader:.3?}, beside idle ones {with_idle:.3?}"
             );
         }
-        let (reader, idle) = (median(beside_reader), median(beside_idle));
+        let (reader, idle) = (median(with_reader), median(with_idle));
         assert!(reader >= 0.9, "{reader:.3} of the speed with a client that reads as fast as it can");
         // "Nothing", as far as it can be measured.
         assert!(idle >= 0.95, "{idle:.3} of the speed with clients that never read");

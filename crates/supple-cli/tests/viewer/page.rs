@@ -27,10 +27,10 @@ fn drive(script: &str, program: &Program, more: &[&str]) {
         .env(CHROMIUM, variable(CHROMIUM))
         .output()
         .expect("node starts");
-    let told =
+    let report =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{told}");
-    println!("{told}");
+    assert!(output.status.success(), "{report}");
+    println!("{report}");
 }
 
 #[test]

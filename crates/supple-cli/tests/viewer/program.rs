@@ -29,8 +29,8 @@ impl Program {
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).expect("a line with the address");
-        Self { child, address: told["address"].as_str().unwrap().to_owned() }
+        let report: Value = serde_json::from_str(&line).expect("a line with the address");
+        Self { child, address: report["address"].as_str().unwrap().to_owned() }
     }
 
     /// A small hanging cloth.
@@ -177,9 +177,9 @@ impl Client {
 
     /// The next frame that matches; every frame is acknowledged.
     pub(crate) fn frame_where(&mut self, fits: impl Fn(&Binary) -> bool) -> Binary {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
-            assert!(begun.elapsed() < PATIENCE, "no such frame came");
+            assert!(started.elapsed() < PATIENCE, "no such frame came");
             match self.receive() {
                 Received::Binary(frame) if frame.kind == 2 => {
                     self.send(&serde_json::json!({ "type": "drawn" }));
@@ -199,9 +199,9 @@ impl Client {
 
     /// The next text of a matching type; frames in between are acknowledged.
     pub(crate) fn text_where(&mut self, kind: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
-            assert!(begun.elapsed() < PATIENCE, "no such `{kind}` came");
+            assert!(started.elapsed() < PATIENCE, "no such `{kind}` came");
             match self.receive() {
                 Received::Text(text) if text["type"] == kind && fits(&text) => return text,
                 Received::Binary(frame) if frame.kind == 2 => {

@@ -6,7 +6,7 @@ use tungstenite::Message;
 use crate::program::{Program, Received};
 
 /// The simulation still answers and moves.
-fn goes_on(program: &Program) {
+fn still_runs(program: &Program) {
     let mut client = program.connect();
     let first = client.frame();
     client.frame_where(|frame| frame.time() > first.time());
@@ -36,7 +36,7 @@ fn requests_without_token_or_of_another_host_or_origin_are_refused() {
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9999999999\r\nConnection: close\r\n\r\n"
     );
     assert_eq!(code(&program.http(&post)), "405");
-    goes_on(&program);
+    still_runs(&program);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn sockets_without_token_or_of_another_origin_are_refused() {
     assert_eq!(program.try_connect(Some("https://127.0.0.1")).err().map(refused), Some(403));
     let own = format!("http://127.0.0.1:{port}");
     assert!(program.try_connect(Some(&own)).is_ok());
-    goes_on(&program);
+    still_runs(&program);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn malformed_messages_get_an_error_and_nothing_else() {
     client.send(&json!({ "type": "drag", "target": [1e300, -1e300, 0] }));
     let now = client.frame().time();
     client.frame_where(|frame| frame.time() > now);
-    goes_on(&program);
+    still_runs(&program);
 }
 
 #[test]

@@ -26,11 +26,11 @@ pub fn fold<T: Send>(
     if count == 0 { empty } else { tree(count, chunk, &part, &join) }
 }
 
-type Part<'a, T> = &'a (dyn Fn(Range<usize>) -> T + Sync);
+type FoldPart<'a, T> = &'a (dyn Fn(Range<usize>) -> T + Sync);
 type Join<'a, T> = &'a (dyn Fn(T, T) -> T + Sync);
 
 /// [`fold`] over at least one item; instantiated per type of the result, not per loop.
-pub(super) fn tree<T: Send>(count: usize, chunk: usize, part: Part<'_, T>, join: Join<'_, T>) -> T {
+pub(super) fn tree<T: Send>(count: usize, chunk: usize, part: FoldPart<'_, T>, join: Join<'_, T>) -> T {
     let part = |c: usize| part(c * chunk..count.min((c + 1) * chunk));
     branch(0..count.div_ceil(chunk), &part, join)
 }

@@ -31,7 +31,7 @@ impl<T: Send> FromParallelIterator<T> for Box<[T]> {
 /// All values, or the error of lowest index.
 impl<T: Send, E: Send> FromParallelIterator<Result<T, E>> for Result<Vec<T>, E> {
     fn from_par_iter<I: ParallelIterator<Item = Result<T, E>>>(items: I) -> Self {
-        let (pieces, error) = (Pieces::new(), First::new());
+        let (pieces, error) = (CollectedPieces::new(), First::new());
         drive(items.index_count(), items.min_len(), &|range| {
             let start = range.start;
             // SAFETY: the driver's pieces are disjoint and within the count.
@@ -108,7 +108,7 @@ unsafe fn write<I: ParallelIterator>(
 }
 
 fn append_pieces<I: ParallelIterator>(items: I, target: &mut Vec<I::Item>) {
-    let pieces = Pieces::new();
+    let pieces = CollectedPieces::new();
     drive(items.index_count(), items.min_len(), &|range| {
         let start = range.start;
         // SAFETY: the driver's pieces are disjoint and within the count.
@@ -122,9 +122,9 @@ fn append_pieces<I: ParallelIterator>(items: I, target: &mut Vec<I::Item>) {
 }
 
 /// The items of pieces of unknown length, keyed by the start of the piece.
-struct Pieces<T>(Mutex<Vec<(usize, Vec<T>)>>);
+struct CollectedPieces<T>(Mutex<Vec<(usize, Vec<T>)>>);
 
-impl<T> Pieces<T> {
+impl<T> CollectedPieces<T> {
     fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }

@@ -16,11 +16,11 @@ pub fn drive(count: usize, min_len: usize, body: &(dyn Fn(Range<usize>) + Sync))
     if count / 2 < min_len {
         return body(0..count);
     }
-    Task { range: 0..count, min_len, splits: rayon::current_num_threads(), body }.run(false);
+    LoopTask { range: 0..count, min_len, splits: rayon::current_num_threads(), body }.run(false);
 }
 
 /// A piece of a loop that may still be split.
-struct Task<'a> {
+struct LoopTask<'a> {
     range: Range<usize>,
     min_len: usize,
     /// How often this piece may be split, as a power of two.
@@ -28,14 +28,14 @@ struct Task<'a> {
     body: &'a (dyn Fn(Range<usize>) + Sync),
 }
 
-impl Task<'_> {
+impl LoopTask<'_> {
     fn run(mut self, stolen: bool) {
         if !self.may_split(stolen) {
             return (self.body)(self.range);
         }
         let middle = self.range.start + self.range.len() / 2;
-        let high = Task { range: middle..self.range.end, ..self };
-        let low = Task { range: self.range.start..middle, ..self };
+        let high = LoopTask { range: middle..self.range.end, ..self };
+        let low = LoopTask { range: self.range.start..middle, ..self };
         rayon::join_context(|context| low.run(context.migrated()), |context| high.run(context.migrated()));
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-use crate::direct::{Entry, Graph, Multifrontal, Numbers, Ordering, SolveSpace};
+use crate::direct::{AdjacencyGraph, BlockValues, FrontEntry, Multifrontal, Ordering, SolveSpace};
 use crate::{BlockMatrix, BlockPattern, ExtraBlock, LinearError, Simd};
 
 /// The outcome of a factorisation.
@@ -40,7 +40,7 @@ pub struct Cholesky {
     forgetful: bool,
     /// Whether the analysis includes blocks outside the pattern.
     extended: bool,
-    outside: Vec<Entry>,
+    outside: Vec<FrontEntry>,
     space: SolveSpace<f64>,
 }
 
@@ -63,7 +63,7 @@ impl Cholesky {
         simd: Simd,
     ) -> Result<Self, LinearError> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
-        let graph = Graph::new(&pattern, &[]);
+        let graph = AdjacencyGraph::new(&pattern, &[]);
         let order = ordering.order(&graph, positions.as_deref());
         let analysis = Analysis::new(&pattern, &graph, &order, 3, simd)?;
         let first_order = (analysis.frontal.order(), analysis.frontal.work());
@@ -135,7 +135,7 @@ impl Cholesky {
             let Some((entry, transposed)) = self.analysis.frontal.entry([block.row, block.column]) else {
                 return false;
             };
-            self.outside.push(Entry { slot: first + 2 * k + u32::from(transposed), ..entry });
+            self.outside.push(FrontEntry { slot: first + 2 * k + u32::from(transposed), ..entry });
         }
         self.outside.sort_by_key(|entry| entry.supernode);
         true
@@ -149,7 +149,7 @@ impl Cholesky {
     fn extend(&mut self, matrix: &BlockMatrix) {
         self.extended = !matrix.outside().is_empty();
         let pairs: Vec<[u32; 2]> = matrix.outside().iter().map(|block| [block.row, block.column]).collect();
-        let graph = Graph::new(&self.pattern, &pairs);
+        let graph = AdjacencyGraph::new(&self.pattern, &pairs);
         let (order, before) = &self.first_order;
         let analyse = |order: &[u32]| Analysis::new(&self.pattern, &graph, order, 3, self.simd);
         let analysis = match analyse(order) {
@@ -177,7 +177,7 @@ impl ScalarCholesky {
         simd: Simd,
     ) -> Result<Self, LinearError> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
-        let graph = Graph::new(&pattern, &[]);
+        let graph = AdjacencyGraph::new(&pattern, &[]);
         let order = Ordering::Best.order(&graph, positions.as_deref());
         let analysis = Analysis::new(&pattern, &graph, &order, 1, simd)?;
         Ok(Self { pattern, analysis, space: SolveSpace::default() })
@@ -215,13 +215,13 @@ fn of_unknowns(pattern: &BlockPattern, positions: &[DVec3]) -> Option<Vec<DVec3>
 /// The structure of a factor and the location of the pattern's blocks in it.
 struct Analysis {
     frontal: Multifrontal,
-    entries: Vec<Entry>,
+    entries: Vec<FrontEntry>,
 }
 
 impl Analysis {
     fn new(
         pattern: &BlockPattern,
-        graph: &Graph,
+        graph: &AdjacencyGraph,
         order: &[u32],
         dof: usize,
         simd: Simd,
@@ -233,7 +233,7 @@ impl Analysis {
             for (&j, slot) in columns.iter().zip(start as u32..) {
                 // Of (i, j) and (j, i) the one below the diagonal after reordering.
                 match frontal.entry([i as u32, j]) {
-                    Some((entry, false)) => entries.push(Entry { slot, ..entry }),
+                    Some((entry, false)) => entries.push(FrontEntry { slot, ..entry }),
                     Some((_, true)) => {}
                     None => {
                         let problem = "sparse Cholesky: a block has no place in the factor";
@@ -247,7 +247,7 @@ impl Analysis {
     }
 
     fn bytes(&self) -> usize {
-        self.frontal.bytes() + size_of::<Entry>() * self.entries.len()
+        self.frontal.bytes() + size_of::<FrontEntry>() * self.entries.len()
     }
 }
 
@@ -256,7 +256,7 @@ struct MatrixNumbers<'a> {
     outside: &'a [ExtraBlock],
 }
 
-impl Numbers for MatrixNumbers<'_> {
+impl BlockValues for MatrixNumbers<'_> {
     #[inline]
     fn scalar(&self, slot: u32, row: usize, column: usize) -> f64 {
         let slot = slot as usize;
@@ -270,7 +270,7 @@ impl Numbers for MatrixNumbers<'_> {
 
 struct ScalarNumbers<'a>(&'a [f64]);
 
-impl Numbers for ScalarNumbers<'_> {
+impl BlockValues for ScalarNumbers<'_> {
     #[inline]
     fn scalar(&self, slot: u32, _: usize, _: usize) -> f64 {
         self.0[slot as usize]
@@ -365,8 +365,8 @@ mod tests {
     #[test]
     fn held_vertices_may_have_positions() {
         let (pairs, positions) = cube(6);
-        let held: Vec<bool> = positions.iter().map(|x| x.x == 0.0).collect();
-        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&held, &pairs)));
+        let pinned: Vec<bool> = positions.iter().map(|x| x.x == 0.0).collect();
+        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&pinned, &pairs)));
         matrix.shift_diagonal(2.0);
         let mut cholesky = Cholesky::new(matrix.pattern().clone(), Some(&positions), Simd::Auto).unwrap();
         assert!(error(&mut cholesky, &matrix) < 1e-14);

@@ -1,7 +1,7 @@
 //! Dense Cholesky factorisation of one symmetric positive-definite matrix, with the kernels of a single front. For the
 //! coarsest level of multigrid hierarchies.
 
-use super::front::{Front, Threads};
+use super::front::{DenseFront, FrontThreads};
 use crate::vectors::serial_dot;
 use supple_core::simd::Simd;
 
@@ -23,8 +23,9 @@ impl DenseFactor {
 
     /// Factorises the lower triangle of the entries. `false` if it is not positive definite or not finite.
     pub fn factorise(&mut self, simd: Simd) -> bool {
-        let front = Front { rows: self.rows, columns: self.rows, factor: &mut self.columns, update: &mut [] };
-        front.eliminate(simd, Threads::All)
+        let front =
+            DenseFront { rows: self.rows, columns: self.rows, factor: &mut self.columns, update: &mut [] };
+        front.eliminate(simd, FrontThreads::All)
     }
 
     /// Solves in place.

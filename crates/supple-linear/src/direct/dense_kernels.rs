@@ -10,7 +10,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
-use super::vector::Vector;
+use super::vector::KernelVector;
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
 use supple_core::simd::Simd;
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
@@ -44,13 +44,13 @@ pub(super) trait PanelKernel {
     /// Its result.
     type Output;
     /// Does the work; must be `#[inline(always)]`.
-    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) -> Self::Output;
+    fn run<V: KernelVector<W>, const W: usize>(self, proof: V::Proof) -> Self::Output;
 }
 
 /// A kernel for one instruction set.
-struct Instance<K, V: Vector<W>, const W: usize>(K, V::Proof);
+struct KernelInstance<K, V: KernelVector<W>, const W: usize>(K, V::Proof);
 
-impl<K: PanelKernel, V: Vector<W>, const W: usize> Kernel for Instance<K, V, W> {
+impl<K: PanelKernel, V: KernelVector<W>, const W: usize> Kernel for KernelInstance<K, V, W> {
     type Output = K::Output;
     #[inline(always)]
     fn run(self) -> K::Output {
@@ -88,17 +88,17 @@ impl Isa {
     pub(super) fn run<K: PanelKernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            Self::Avx512(avx512) => avx512.run(Instance::<K, Avx512F64x8, 8>(kernel, avx512)),
+            Self::Avx512(avx512) => avx512.run(KernelInstance::<K, Avx512F64x8, 8>(kernel, avx512)),
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            Self::Avx2(avx2) => avx2.run(Instance::<K, Avx2F64x4, 4>(kernel, avx2)),
-            Self::Plain => Instance::<K, F64x4, 4>(kernel, ()).run(),
+            Self::Avx2(avx2) => avx2.run(KernelInstance::<K, Avx2F64x4, 4>(kernel, avx2)),
+            Self::Plain => KernelInstance::<K, F64x4, 4>(kernel, ()).run(),
         }
     }
 }
 
 /// Consecutive rows of a column-major matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct MatrixRows {
     /// Stride from one column to the next.
     pub(super) stride: usize,
     /// The first row.
@@ -107,7 +107,7 @@ pub(super) struct Rows {
     pub(super) count: usize,
 }
 
-impl Rows {
+impl MatrixRows {
     /// The rows of one panel.
     #[inline(always)]
     fn of_panel<const W: usize>(self, index: usize) -> Self {
@@ -135,16 +135,16 @@ impl<'a> Packed<'a> {
 }
 
 /// Rows `T W` by columns `W` of a product: `tile[column][panel]`.
-type Tile<V, const W: usize, const T: usize> = [[V; T]; W];
+type ProductTile<V, const W: usize, const T: usize> = [[V; T]; W];
 
 /// The product `A Bᵀ` of `T` panels and one, over their first `depth` columns.
 #[inline(always)]
-fn product<V: Vector<W>, const W: usize, const T: usize>(
+fn product<V: KernelVector<W>, const W: usize, const T: usize>(
     proof: V::Proof,
     mut a: [&[[f64; W]]; T],
     b: &[[f64; W]],
     depth: usize,
-) -> Tile<V, W, T> {
+) -> ProductTile<V, W, T> {
     for t in 0..T {
         a[t] = &a[t][..depth];
     }
@@ -166,9 +166,9 @@ fn product<V: Vector<W>, const W: usize, const T: usize>(
 
 /// Adds the product of column `k` of both.
 #[inline(always)]
-fn add_outer<V: Vector<W>, const W: usize, const T: usize>(
+fn add_outer<V: KernelVector<W>, const W: usize, const T: usize>(
     proof: V::Proof,
-    sums: &mut Tile<V, W, T>,
+    sums: &mut ProductTile<V, W, T>,
     a: [&[[f64; W]]; T],
     b: &[[f64; W]],
     k: usize,
@@ -187,10 +187,10 @@ fn add_outer<V: Vector<W>, const W: usize, const T: usize>(
 
 /// Copies the rows of one panel; its padding becomes zero.
 #[inline(always)]
-fn pack<V: Vector<W>, const W: usize>(
+fn pack<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     source: &[f64],
-    rows: Rows,
+    rows: MatrixRows,
     columns: usize,
     panel: &mut [[f64; W]],
 ) {
@@ -204,11 +204,11 @@ fn pack<V: Vector<W>, const W: usize>(
 
 /// Copies a panel back to its rows.
 #[inline(always)]
-fn unpack<V: Vector<W>, const W: usize>(
+fn unpack<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     panel: &[[f64; W]],
     target: &mut [f64],
-    rows: Rows,
+    rows: MatrixRows,
     columns: usize,
 ) {
     for (k, from) in panel[..columns].iter().enumerate() {
@@ -221,7 +221,7 @@ pub(super) struct FactorDiagonal<'a> {
     /// Columns of a column-major matrix, of which the lower triangle is read and written.
     pub(super) matrix: &'a mut [f64],
     /// The rows, as many as there are columns.
-    pub(super) rows: Rows,
+    pub(super) rows: MatrixRows,
     /// Space for the packed factor; its padding becomes that of the identity.
     pub(super) packed: &'a mut [f64],
     /// Space for the reciprocals of the factor's diagonal, with padding.
@@ -231,7 +231,7 @@ pub(super) struct FactorDiagonal<'a> {
 impl PanelKernel for FactorDiagonal<'_> {
     type Output = bool;
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) -> bool {
+    fn run<V: KernelVector<W>, const W: usize>(self, proof: V::Proof) -> bool {
         let Self { matrix, rows, packed, reciprocals } = self;
         let padded = reciprocals.len();
         let panels = packed.as_chunks_mut::<W>().0;
@@ -255,10 +255,10 @@ impl PanelKernel for FactorDiagonal<'_> {
 
 /// Packs a panel of a symmetric matrix up to the end of its diagonal tile, padded with the identity.
 #[inline(always)]
-fn pack_symmetric<V: Vector<W>, const W: usize>(
+fn pack_symmetric<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     matrix: &[f64],
-    rows: Rows,
+    rows: MatrixRows,
     index: usize,
     panel: &mut [[f64; W]],
 ) {
@@ -275,11 +275,11 @@ fn pack_symmetric<V: Vector<W>, const W: usize>(
 
 /// Copies a panel back, only the part below the diagonal.
 #[inline(always)]
-fn unpack_lower<V: Vector<W>, const W: usize>(
+fn unpack_lower<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     panel: &[[f64; W]],
     matrix: &mut [f64],
-    rows: Rows,
+    rows: MatrixRows,
     index: usize,
 ) {
     let start = index * W;
@@ -298,7 +298,7 @@ fn unpack_lower<V: Vector<W>, const W: usize>(
 ///
 /// Columns are scaled by reciprocal pivots before the next pivot, to hide the latency of the square roots.
 #[inline(always)]
-fn factor_tile<V: Vector<W>, const W: usize>(
+fn factor_tile<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     panel: &mut [[f64; W]],
     index: usize,
@@ -331,7 +331,7 @@ fn factor_tile<V: Vector<W>, const W: usize>(
 
 /// Solves for the columns of one diagonal tile in all panels.
 #[inline(always)]
-fn solve_panels<V: Vector<W>, const W: usize>(
+fn solve_panels<V: KernelVector<W>, const W: usize>(
     proof: V::Proof,
     panels: &mut [[f64; W]],
     factor: &[[f64; W]],
@@ -350,7 +350,7 @@ fn solve_panels<V: Vector<W>, const W: usize>(
 
 /// Solves `X Lᵀ = B` for `W` columns of `T` panels whose earlier columns are final; `factor` is the panel of `L`.
 #[inline(always)]
-fn solve_tile<V: Vector<W>, const W: usize, const T: usize>(
+fn solve_tile<V: KernelVector<W>, const W: usize, const T: usize>(
     proof: V::Proof,
     panels: &mut [[f64; W]],
     factor: &[[f64; W]],
@@ -395,7 +395,7 @@ pub(super) struct Pack<'a> {
     /// The columns.
     pub(super) matrix: &'a [f64],
     /// The rows.
-    pub(super) rows: Rows,
+    pub(super) rows: MatrixRows,
     /// Columns, without padding.
     pub(super) columns: usize,
     /// Columns, with padding.
@@ -407,7 +407,7 @@ pub(super) struct Pack<'a> {
 impl PanelKernel for Pack<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
+    fn run<V: KernelVector<W>, const W: usize>(self, proof: V::Proof) {
         let panels = self.panels.as_chunks_mut::<W>().0;
         for (index, panel) in panels.chunks_exact_mut(self.padded).enumerate() {
             pack::<V, W>(proof, self.matrix, self.rows.of_panel::<W>(index), self.columns, panel);
@@ -428,7 +428,7 @@ pub(super) struct SolveRows<'a> {
 impl PanelKernel for SolveRows<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
+    fn run<V: KernelVector<W>, const W: usize>(self, proof: V::Proof) {
         let padded = self.reciprocals.len();
         let factor = self.factor.as_chunks::<W>().0;
         let panels = self.panels.as_chunks_mut::<W>().0;
@@ -450,7 +450,7 @@ pub(super) struct Unpack<'a> {
     /// The columns to write.
     pub(super) matrix: &'a mut [f64],
     /// The rows.
-    pub(super) rows: Rows,
+    pub(super) rows: MatrixRows,
     /// The first of the columns.
     pub(super) first_column: usize,
 }
@@ -458,7 +458,7 @@ pub(super) struct Unpack<'a> {
 impl PanelKernel for Unpack<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
+    fn run<V: KernelVector<W>, const W: usize>(self, proof: V::Proof) {
         let columns = self.matrix.len() / self.rows.stride;
         let panels = self.panels.as_chunks::<W>().0;
         for (index, panel) in panels.chunks_exact(self.padded).enumerate() {
@@ -491,7 +491,7 @@ pub(super) struct SubtractProduct<'a> {
 impl PanelKernel for SubtractProduct<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(mut self, proof: V::Proof) {
+    fn run<V: KernelVector<W>, const W: usize>(mut self, proof: V::Proof) {
         let panels = self.a.rows.div_ceil(W);
         let first = self.first_column / W;
         let end = first + (self.target.len() / self.stride).div_ceil(W);
@@ -514,7 +514,7 @@ impl PanelKernel for SubtractProduct<'_> {
 
 impl SubtractProduct<'_> {
     #[inline(always)]
-    fn subtract_tile<V: Vector<W>, const W: usize, const T: usize>(
+    fn subtract_tile<V: KernelVector<W>, const W: usize, const T: usize>(
         &mut self,
         proof: V::Proof,
         i: usize,

@@ -1,7 +1,7 @@
 //! Symbolic elimination: the elimination tree (Liu 1990), the length of every column of the factor, and from them the
 //! work of an ordering.
 
-use super::graph::{ABSENT, Graph};
+use super::graph::{ABSENT, AdjacencyGraph};
 
 /// The elimination tree of a graph whose vertices are eliminated in order of their indices.
 pub(crate) struct Elimination {
@@ -13,7 +13,7 @@ pub(crate) struct Elimination {
 
 impl Elimination {
     /// Analyses a graph.
-    pub(crate) fn new(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &AdjacencyGraph) -> Self {
         let parent = tree(graph);
         let below = column_lengths(graph, &parent);
         Self { parent, below }
@@ -77,7 +77,7 @@ impl Elimination {
     }
 }
 
-fn tree(graph: &Graph) -> Vec<u32> {
+fn tree(graph: &AdjacencyGraph) -> Vec<u32> {
     let n = graph.len();
     let mut parent = vec![ABSENT; n];
     let mut ancestor = vec![ABSENT; n];
@@ -99,7 +99,7 @@ fn tree(graph: &Graph) -> Vec<u32> {
 }
 
 /// Row `i` of the factor contains exactly the columns on the paths of the tree from its matrix entries up to `i`.
-fn column_lengths(graph: &Graph, parent: &[u32]) -> Vec<u32> {
+fn column_lengths(graph: &AdjacencyGraph, parent: &[u32]) -> Vec<u32> {
     let n = graph.len();
     let mut lengths = vec![0; n];
     let mut seen_by = vec![ABSENT; n];

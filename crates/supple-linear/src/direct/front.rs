@@ -8,7 +8,8 @@ use std::cell::Cell;
 use supple_core::parallel::prelude::*;
 
 use super::dense_kernels::{
-    COLUMN_PADDING, FactorDiagonal, Isa, Pack, Packed, Rows, SolveRows, SubtractProduct, TILE_ROWS, Unpack,
+    COLUMN_PADDING, FactorDiagonal, Isa, MatrixRows, Pack, Packed, SolveRows, SubtractProduct, TILE_ROWS,
+    Unpack,
 };
 use super::plain_front;
 use supple_core::simd::Simd;
@@ -22,14 +23,14 @@ const COPIED: usize = 16;
 
 /// Whether a front is computed in parallel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Threads {
+pub(super) enum FrontThreads {
     /// By the calling thread.
     One,
     /// By all threads of the pool.
     All,
 }
 
-impl Threads {
+impl FrontThreads {
     /// Calls `work` on every chunk of `data`, with its index.
     fn over_chunks(self, data: &mut [f64], length: usize, work: impl Fn(usize, &mut [f64]) + Sync) {
         let length = length.max(1);
@@ -42,24 +43,24 @@ impl Threads {
 
 /// A front: `columns` columns to eliminate with `rows` rows in all (the columns' own first), and the square `update`
 /// below them, all column by column; only the lower triangles are used.
-pub(super) struct Front<'a> {
+pub(super) struct DenseFront<'a> {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) factor: &'a mut [f64],
     pub(super) update: &'a mut [f64],
 }
 
-impl Front<'_> {
+impl DenseFront<'_> {
     /// Factorises the columns in place and subtracts their outer product from the update. `false` if a pivot is not
     /// positive.
-    pub(super) fn eliminate(self, simd: Simd, threads: Threads) -> bool {
+    pub(super) fn eliminate(self, simd: Simd, threads: FrontThreads) -> bool {
         match simd {
             Simd::Baseline => plain_front::eliminate(self),
             Simd::Auto => self.eliminate_with(Isa::detect(), threads),
         }
     }
 
-    fn eliminate_with(mut self, isa: Isa, threads: Threads) -> bool {
+    fn eliminate_with(mut self, isa: Isa, threads: FrontThreads) -> bool {
         let mut workspace = WORKSPACE.take();
         let mut starts = (0..self.columns).step_by(PANEL);
         let done = starts.all(|start| self.eliminate_panel(start, isa, threads, &mut workspace));
@@ -71,14 +72,14 @@ impl Front<'_> {
         &mut self,
         start: usize,
         isa: Isa,
-        threads: Threads,
+        threads: FrontThreads,
         space: &mut Vec<CacheLine>,
     ) -> bool {
         let width = PANEL.min(self.columns - start);
         let end = start + width;
-        let panel = Panel { width, padded: width.next_multiple_of(COLUMN_PADDING), isa, threads };
-        let right_rows = Rows { stride: self.rows, first: end, count: self.columns - end };
-        let below_rows = Rows { first: self.columns, count: self.rows - self.columns, ..right_rows };
+        let panel = FrontPanel { width, padded: width.next_multiple_of(COLUMN_PADDING), isa, threads };
+        let right_rows = MatrixRows { stride: self.rows, first: end, count: self.columns - end };
+        let below_rows = MatrixRows { first: self.columns, count: self.rows - self.columns, ..right_rows };
         let lengths = [
             panel.padded,
             panel.padded * panel.padded,
@@ -87,11 +88,11 @@ impl Front<'_> {
         ];
         let [reciprocals, diagonal, right, below] = split(space, lengths);
         let (columns, rest) = self.factor[start * self.rows..].split_at_mut(width * self.rows);
-        let rows = Rows { first: start, count: width, ..right_rows };
+        let rows = MatrixRows { first: start, count: width, ..right_rows };
         if !isa.run(FactorDiagonal { matrix: columns, rows, packed: diagonal, reciprocals }) {
             return false;
         }
-        let factor = Diagonal { factor: diagonal, reciprocals };
+        let factor = DiagonalBlock { factor: diagonal, reciprocals };
         let right = panel.solve_rows(columns, right_rows, right, &factor);
         let below = panel.solve_rows(columns, below_rows, below, &factor);
         panel.subtract(rest, self.rows, &[(end, right), (self.columns, below)]);
@@ -101,21 +102,21 @@ impl Front<'_> {
 }
 
 /// The packed factor of a diagonal block.
-struct Diagonal<'a> {
+struct DiagonalBlock<'a> {
     factor: &'a [f64],
     reciprocals: &'a [f64],
 }
 
 /// Columns that are factorised together.
-struct Panel {
+struct FrontPanel {
     width: usize,
     /// The width, with padding.
     padded: usize,
     isa: Isa,
-    threads: Threads,
+    threads: FrontThreads,
 }
 
-impl Panel {
+impl FrontPanel {
     /// Numbers of packed rows.
     fn packed_len(&self, rows: usize) -> usize {
         rows.next_multiple_of(self.isa.panel_rows()) * self.padded
@@ -125,15 +126,15 @@ impl Panel {
     fn solve_rows<'p>(
         &self,
         columns: &mut [f64],
-        rows: Rows,
+        rows: MatrixRows,
         panels: &'p mut [f64],
-        diagonal: &Diagonal,
+        diagonal: &DiagonalBlock,
     ) -> Packed<'p> {
         let (padded, isa) = (self.padded, self.isa);
         let matrix = &*columns;
         self.threads.over_chunks(panels, BLOCK * padded, |block, panels| {
             let first = block * BLOCK;
-            let rows = Rows { first: rows.first + first, count: BLOCK.min(rows.count - first), ..rows };
+            let rows = MatrixRows { first: rows.first + first, count: BLOCK.min(rows.count - first), ..rows };
             isa.run(Pack { matrix, rows, columns: self.width, padded, panels });
             isa.run(SolveRows { factor: diagonal.factor, reciprocals: diagonal.reciprocals, panels });
         });
@@ -201,9 +202,9 @@ mod tests {
     }
 
     /// The lower triangles after elimination.
-    fn eliminated(rows: usize, columns: usize, eliminate: impl Fn(Front) -> bool) -> Vec<f64> {
+    fn eliminated(rows: usize, columns: usize, eliminate: impl Fn(DenseFront) -> bool) -> Vec<f64> {
         let (mut factor, mut update) = numbers(rows, columns);
-        assert!(eliminate(Front { rows, columns, factor: &mut factor, update: &mut update }));
+        assert!(eliminate(DenseFront { rows, columns, factor: &mut factor, update: &mut update }));
         let below = rows - columns;
         let lower = |k: &usize, height: usize| k % height >= k / height;
         let of_factor = (0..factor.len()).filter(|k| lower(k, rows)).map(|k| factor[k]);
@@ -229,11 +230,12 @@ mod tests {
         for (rows, columns) in sizes {
             let expected = eliminated(rows, columns, plain_front::eliminate);
             for isa in instruction_sets() {
-                let one = eliminated(rows, columns, |front| front.eliminate_with(isa, Threads::One));
+                let one = eliminated(rows, columns, |front| front.eliminate_with(isa, FrontThreads::One));
                 let close = one.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-13 * rows as f64);
                 assert!(close, "{rows} x {columns}, {isa:?}");
-                let all = pool
-                    .install(|| eliminated(rows, columns, |front| front.eliminate_with(isa, Threads::All)));
+                let all = pool.install(|| {
+                    eliminated(rows, columns, |front| front.eliminate_with(isa, FrontThreads::All))
+                });
                 assert!(one == all, "{rows} x {columns}, {isa:?}: differs on three threads");
             }
         }
@@ -246,8 +248,12 @@ mod tests {
                 for value in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
                     let (mut factor, mut update) = numbers(150, 140);
                     factor[bad * 150 + bad] = value;
-                    let front = Front { rows: 150, columns: 140, factor: &mut factor, update: &mut update };
-                    assert!(!front.eliminate_with(isa, Threads::One), "{isa:?}: {value} in column {bad}");
+                    let front =
+                        DenseFront { rows: 150, columns: 140, factor: &mut factor, update: &mut update };
+                    assert!(
+                        !front.eliminate_with(isa, FrontThreads::One),
+                        "{isa:?}: {value} in column {bad}"
+                    );
                 }
             }
         }

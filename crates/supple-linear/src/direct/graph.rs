@@ -3,12 +3,12 @@
 use crate::BlockPattern;
 
 /// An adjacency list: the neighbours of every vertex, ascending, without itself.
-pub(crate) struct Graph {
+pub(crate) struct AdjacencyGraph {
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }
 
-impl Graph {
+impl AdjacencyGraph {
     /// The graph of a pattern, with additional `pairs` of unknowns (in any order, repeats allowed).
     pub(crate) fn new(pattern: &BlockPattern, pairs: &[[u32; 2]]) -> Self {
         let mut both: Vec<[u32; 2]> = pairs.iter().flat_map(|&[i, j]| [[i, j], [j, i]]).collect();

@@ -21,7 +21,7 @@
 
 use std::ops::Range;
 
-use super::graph::{ABSENT, Graph};
+use super::graph::{ABSENT, AdjacencyGraph};
 
 /// Vertices with more than this times the square root of the number of vertices as neighbours are eliminated last.
 const DENSE: f64 = 10.0;
@@ -31,7 +31,7 @@ const LEAST_DENSE: usize = 16;
 const ABSORBED: u64 = 0;
 
 /// The vertices in their order of elimination.
-pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
+pub(super) fn minimum_degree(graph: &AdjacencyGraph) -> Vec<u32> {
     let limit = ((DENSE * (graph.len() as f64).sqrt()) as usize).max(LEAST_DENSE);
     let (sparse, dense): (Vec<u32>, Vec<u32>) =
         (0..graph.len() as u32).partition(|&v| graph.neighbours(v as usize).len() <= limit);
@@ -69,7 +69,7 @@ struct QuotientGraph {
 
 impl QuotientGraph {
     /// The queue of the vertices `sparse` only.
-    fn new(graph: &Graph, sparse: &[u32]) -> Self {
+    fn new(graph: &AdjacencyGraph, sparse: &[u32]) -> Self {
         let n = graph.len();
         let mut weight = vec![0; n];
         sparse.iter().for_each(|&v| weight[v as usize] = 1);

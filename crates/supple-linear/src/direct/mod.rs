@@ -23,8 +23,8 @@ mod tests;
 use glam::DVec3;
 
 pub use dense::DenseFactor;
-pub(crate) use graph::Graph;
-pub(crate) use multifrontal::{Entry, Multifrontal, Numbers};
+pub(crate) use graph::AdjacencyGraph;
+pub(crate) use multifrontal::{BlockValues, FrontEntry, Multifrontal};
 pub(crate) use triangular_solve::SolveSpace;
 
 use elimination::Elimination;
@@ -46,7 +46,7 @@ pub enum Ordering {
 
 impl Ordering {
     /// The vertices of a graph in elimination order.
-    pub(crate) fn order(self, graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
+    pub(crate) fn order(self, graph: &AdjacencyGraph, positions: Option<&[DVec3]>) -> Vec<u32> {
         let work = |order: Vec<u32>| {
             let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));
             (elimination.work(), order)

@@ -7,22 +7,22 @@ use std::ops::Range;
 use supple_core::parallel::prelude::*;
 
 use super::elimination::Elimination;
-use super::front::{Front, Threads};
-use super::graph::{ABSENT, Graph};
-use super::schedule::Schedule;
+use super::front::{DenseFront, FrontThreads};
+use super::graph::{ABSENT, AdjacencyGraph};
+use super::schedule::FactorSchedule;
 use super::supernodes::Supernodes;
 use crate::LinearError;
 use supple_core::simd::Simd;
 
 /// The numbers of a matrix of blocks.
-pub(crate) trait Numbers: Sync {
+pub(crate) trait BlockValues: Sync {
     /// The scalar at (row, column) of the block in a slot.
     fn scalar(&self, slot: u32, row: usize, column: usize) -> f64;
 }
 
 /// The location of a matrix block in a front.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct FrontEntry {
     /// The supernode.
     pub(crate) supernode: u32,
     /// The row's index in the front.
@@ -41,7 +41,7 @@ pub(crate) struct Multifrontal {
     /// The elimination index of every unknown.
     pub(super) place: Vec<u32>,
     pub(super) supernodes: Supernodes,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: FactorSchedule,
     supernode_of: Vec<u32>,
     /// The start of each supernode's columns in `factor`.
     pub(super) factor_start: Vec<usize>,
@@ -52,7 +52,12 @@ pub(crate) struct Multifrontal {
 
 impl Multifrontal {
     /// Analyses a graph for an elimination order. Fails if the factor does not fit in memory.
-    pub(crate) fn new(graph: &Graph, order: &[u32], dof: usize, simd: Simd) -> Result<Self, LinearError> {
+    pub(crate) fn new(
+        graph: &AdjacencyGraph,
+        order: &[u32],
+        dof: usize,
+        simd: Simd,
+    ) -> Result<Self, LinearError> {
         let names = &mut vec![ABSENT; graph.len()];
         let ordered = graph.renamed(order, names);
         let elimination = Elimination::new(&ordered);
@@ -61,7 +66,7 @@ impl Multifrontal {
         let order: Vec<u32> = postorder.iter().map(|&k| order[k as usize]).collect();
         let ordered = graph.renamed(&order, names);
         let supernodes = Supernodes::new(&ordered, &elimination, dof);
-        let schedule = Schedule::new(&supernodes, dof);
+        let schedule = FactorSchedule::new(&supernodes, dof);
         let mut place = vec![0; graph.len()];
         order.iter().zip(0..).for_each(|(&v, k)| place[v as usize] = k);
         let mut factor_start = vec![0];
@@ -76,7 +81,7 @@ impl Multifrontal {
             place,
             supernode_of: supernodes.of_columns(),
             factor: zeros(factor_start[supernodes.len()])?,
-            workspace: zeros(schedule.room)?,
+            workspace: zeros(schedule.space)?,
             factor_start,
             supernodes,
             schedule,
@@ -110,28 +115,29 @@ impl Multifrontal {
 
     /// The location of the block of two unknowns in the factor, and whether it is that of (j, i), transposed; `None`
     /// if the factor has no slot for it.
-    pub(crate) fn entry(&self, [i, j]: [u32; 2]) -> Option<(Entry, bool)> {
+    pub(crate) fn entry(&self, [i, j]: [u32; 2]) -> Option<(FrontEntry, bool)> {
         let [a, b] = [self.place[i as usize], self.place[j as usize]];
         let (row, column) = (a.max(b), a.min(b));
         let s = self.supernode_of[column as usize];
         let row = self.supernodes.place(s as usize, row)? as u32;
         let column = column - self.supernodes.first_column[s as usize];
-        Some((Entry { supernode: s, row, column, slot: 0 }, a < b))
+        Some((FrontEntry { supernode: s, row, column, slot: 0 }, a < b))
     }
 
     /// Factorises the matrix whose blocks are at `entries`, sorted by supernode. `false` if it is not positive definite.
-    pub(crate) fn factorise(&mut self, numbers: &impl Numbers, entries: [&[Entry]; 2]) -> bool {
+    pub(crate) fn factorise(&mut self, numbers: &impl BlockValues, entries: [&[FrontEntry]; 2]) -> bool {
         let Self { supernodes, schedule, factor_start, factor, workspace, dof, simd, .. } = self;
-        let step = Step { supernodes, schedule, factor_start, dof: *dof, simd: *simd, numbers, entries };
+        let step =
+            EliminationStep { supernodes, schedule, factor_start, dof: *dof, simd: *simd, numbers, entries };
         step.run_tasks(0..schedule.tasks.len(), (factor, 0), (workspace, 0))
             && schedule.top.iter().all(|&s| {
                 let columns = &mut factor[factor_start[s]..factor_start[s + 1]];
-                step.eliminate(s, columns, (workspace, 0), Threads::All)
+                step.eliminate(s, columns, (workspace, 0), FrontThreads::All)
             })
     }
 }
 
-fn split((numbers, start): Part, at: usize) -> (Part, Part) {
+fn split((numbers, start): OffsetSlice, at: usize) -> (OffsetSlice, OffsetSlice) {
     let (before, after) = numbers.split_at_mut(at - start);
     ((before, start), (after, at))
 }
@@ -145,61 +151,66 @@ fn zeros(length: usize) -> Result<Vec<f64>, LinearError> {
 }
 
 /// Inputs of the elimination of one supernode.
-struct Step<'a, N> {
+struct EliminationStep<'a, N> {
     supernodes: &'a Supernodes,
-    schedule: &'a Schedule,
+    schedule: &'a FactorSchedule,
     factor_start: &'a [usize],
     dof: usize,
     simd: Simd,
     numbers: &'a N,
-    entries: [&'a [Entry]; 2],
+    entries: [&'a [FrontEntry]; 2],
 }
 
 /// A slice of a vector of numbers, and its start in the vector.
-type Part<'a> = (&'a mut [f64], usize);
+type OffsetSlice<'a> = (&'a mut [f64], usize);
 
-impl<N: Numbers> Step<'_, N> {
+impl<N: BlockValues> EliminationStep<'_, N> {
     /// Runs some of the tasks, by recursive halving on all threads, on their parts of factor and workspace.
-    fn run_tasks(&self, tasks: Range<usize>, factor: Part, room: Part) -> bool {
+    fn run_tasks(&self, tasks: Range<usize>, factor: OffsetSlice, space: OffsetSlice) -> bool {
         match tasks.len() {
             0 => return true,
-            1 => return self.run_task(tasks.start, factor, room),
+            1 => return self.run_task(tasks.start, factor, space),
             _ => {}
         }
         let middle = tasks.start + tasks.len() / 2;
         let (factor_before, factor_after) =
             split(factor, self.factor_start[self.schedule.tasks[middle].start]);
-        let (room_before, room_after) = split(room, self.schedule.task_room[middle].start);
+        let (space_before, space_after) = split(space, self.schedule.task_room[middle].start);
         let (before, after) = supple_core::parallel::join(
-            || self.run_tasks(tasks.start..middle, factor_before, room_before),
-            || self.run_tasks(middle..tasks.end, factor_after, room_after),
+            || self.run_tasks(tasks.start..middle, factor_before, space_before),
+            || self.run_tasks(middle..tasks.end, factor_after, space_after),
         );
         before && after
     }
 
-    fn run_task(&self, task: usize, (factor, factor_base): Part, (room, room_base): Part) -> bool {
+    fn run_task(
+        &self,
+        task: usize,
+        (factor, factor_base): OffsetSlice,
+        (space, space_base): OffsetSlice,
+    ) -> bool {
         self.schedule.tasks[task].clone().all(|s| {
             let range = self.factor_start[s] - factor_base..self.factor_start[s + 1] - factor_base;
-            self.eliminate(s, &mut factor[range], (room, room_base), Threads::One)
+            self.eliminate(s, &mut factor[range], (space, space_base), FrontThreads::One)
         })
     }
 
-    /// Assembles and eliminates one front; `room` is a part of the workspace with its start.
+    /// Assembles and eliminates one front; `space` is a part of the workspace with its start.
     fn eliminate(
         &self,
         s: usize,
         factor: &mut [f64],
-        (room, room_start): (&mut [f64], usize),
-        threads: Threads,
+        (space, space_start): (&mut [f64], usize),
+        threads: FrontThreads,
     ) -> bool {
         let dof = self.dof;
         let columns = self.supernodes.columns(s).len() * dof;
         let below = self.supernodes.rows(s).len() * dof;
-        let start = self.schedule.update_start[s] - room_start;
-        let (before, rest) = room.split_at_mut(start);
+        let start = self.schedule.update_start[s] - space_start;
+        let (before, rest) = space.split_at_mut(start);
         let (update, after) = rest.split_at_mut(below * below);
-        let updates = Updates { before, after, room_start, gap: start..start + below * below };
-        let front = Front { rows: columns + below, columns, factor, update };
+        let updates = Updates { before, after, space_start, gap: start..start + below * below };
+        let front = DenseFront { rows: columns + below, columns, factor, update };
         self.assemble(s, front.factor, 0, front.rows, &updates, threads);
         self.assemble(s, front.update, columns, below, &updates, threads);
         self.add_matrix(s, front.factor, front.rows);
@@ -215,7 +226,7 @@ impl<N: Numbers> Step<'_, N> {
         first: usize,
         height: usize,
         updates: &Updates,
-        threads: Threads,
+        threads: FrontThreads,
     ) {
         if target.is_empty() {
             return;
@@ -233,8 +244,8 @@ impl<N: Numbers> Step<'_, N> {
             }
         };
         match threads {
-            Threads::One => target.chunks_mut(height * dof).enumerate().for_each(block_column),
-            Threads::All => {
+            FrontThreads::One => target.chunks_mut(height * dof).enumerate().for_each(block_column),
+            FrontThreads::All => {
                 target.par_chunks_mut(height * dof).with_min_len(16).enumerate().for_each(block_column);
             }
         }
@@ -260,13 +271,13 @@ impl<N: Numbers> Step<'_, N> {
 struct Updates<'a> {
     before: &'a [f64],
     after: &'a [f64],
-    room_start: usize,
+    space_start: usize,
     gap: Range<usize>,
 }
 
 impl Updates<'_> {
     fn get(&self, start: usize, size: usize) -> &[f64] {
-        let start = start - self.room_start;
+        let start = start - self.space_start;
         let part =
             if start < self.gap.start { &self.before[start..] } else { &self.after[start - self.gap.end..] };
         &part[..size * size]

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
-use super::graph::{ABSENT, Graph};
+use super::graph::{ABSENT, AdjacencyGraph};
 use super::minimum_degree::minimum_degree;
 use super::vertex_cover::Bipartite;
 
@@ -28,14 +28,14 @@ const SLENDER: f64 = 0.5;
 const SMALLEST_SHARE: f64 = 0.3;
 
 /// The vertices in elimination order; `positions` has one per vertex.
-pub(crate) fn nested_dissection(graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
+pub(crate) fn nested_dissection(graph: &AdjacencyGraph, positions: Option<&[DVec3]>) -> Vec<u32> {
     let all: Vec<u32> = (0..graph.len() as u32).collect();
-    dissect(&Part { graph, names: &all, positions })
+    dissect(&Subgraph { graph, names: &all, positions })
 }
 
 /// A subset of the mesh, with its own graph.
-struct Part<'a> {
-    graph: &'a Graph,
+struct Subgraph<'a> {
+    graph: &'a AdjacencyGraph,
     /// The vertices' indices in the whole graph.
     names: &'a [u32],
     /// Positions of the whole graph's vertices.
@@ -43,26 +43,26 @@ struct Part<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum CutSide {
     First,
     Second,
     Separator,
 }
 
-fn dissect(part: &Part) -> Vec<u32> {
+fn dissect(part: &Subgraph) -> Vec<u32> {
     let global = |order: Vec<u32>| order.into_iter().map(|v| part.names[v as usize]).collect();
     if part.graph.len() <= LEAF {
         return global(minimum_degree(part.graph));
     }
     let sides = separate(part.graph, &best_cut(part));
     let of = |side| (0..part.graph.len() as u32).filter(|&v| sides[v as usize] == side).collect::<Vec<_>>();
-    let (first, second, separator) = (of(Side::First), of(Side::Second), of(Side::Separator));
+    let (first, second, separator) = (of(CutSide::First), of(CutSide::Second), of(CutSide::Separator));
     if first.is_empty() || second.is_empty() {
         return global(minimum_degree(part.graph));
     }
     let half = |vertices: Vec<u32>| {
         let graph = part.graph.renamed(&vertices, &mut vec![ABSENT; part.graph.len()]);
-        dissect(&Part { graph: &graph, names: &global(vertices), positions: part.positions })
+        dissect(&Subgraph { graph: &graph, names: &global(vertices), positions: part.positions })
     };
     let (mut order, rest) = if part.graph.len() > FORK {
         supple_core::parallel::join(|| half(first), || half(second))
@@ -75,14 +75,14 @@ fn dissect(part: &Part) -> Vec<u32> {
 }
 
 /// The vertices sorted in the direction of the cut, and the number of vertices before it.
-struct Cut {
+struct SortedCut {
     order: Vec<u32>,
     before: usize,
     cost: f64,
 }
 
 /// The cheapest cut over all directions.
-fn best_cut(part: &Part) -> Cut {
+fn best_cut(part: &Subgraph) -> SortedCut {
     let mut best = cheapest_cut(part.graph, breadth_first_order(part.graph));
     for axis in axes(part) {
         let place = |v: u32| part.positions.map_or(0.0, |x| x[part.names[v as usize] as usize].dot(axis));
@@ -97,7 +97,7 @@ fn best_cut(part: &Part) -> Cut {
 }
 
 /// The coordinate axes, the diagonals between them and the principal axis, except those along which the part is thin.
-fn axes(part: &Part) -> Vec<DVec3> {
+fn axes(part: &Subgraph) -> Vec<DVec3> {
     let Some(positions) = part.positions else { return Vec::new() };
     let points = || part.names.iter().map(|&v| positions[v as usize]);
     let extent = |axis: DVec3| {
@@ -138,7 +138,7 @@ fn principal_axis(points: impl Iterator<Item = DVec3> + Clone) -> DVec3 {
 ///
 /// Vertex `v` at index `p` is on the near boundary of every cut after it up to its last neighbour, and on the far
 /// boundary of every cut before it down to its first neighbour.
-fn cheapest_cut(graph: &Graph, order: Vec<u32>) -> Cut {
+fn cheapest_cut(graph: &AdjacencyGraph, order: Vec<u32>) -> SortedCut {
     let n = order.len();
     let mut place = vec![0; n];
     order.iter().enumerate().for_each(|(p, &v)| place[v as usize] = p);
@@ -152,7 +152,7 @@ fn cheapest_cut(graph: &Graph, order: Vec<u32>) -> Cut {
         far[place[v] + 1] -= 1;
     }
     let window = (SMALLEST_SHARE * n as f64) as usize..=((1.0 - SMALLEST_SHARE) * n as f64) as usize;
-    let mut best = Cut { order, before: n / 2, cost: f64::INFINITY };
+    let mut best = SortedCut { order, before: n / 2, cost: f64::INFINITY };
     let (mut near_count, mut far_count) = (0, 0);
     for before in 0..=n {
         near_count += near[before];
@@ -168,7 +168,7 @@ fn cheapest_cut(graph: &Graph, order: Vec<u32>) -> Cut {
 
 /// The vertices sorted by the difference of their distances to the two ends of their component, component by
 /// component.
-fn breadth_first_order(graph: &Graph) -> Vec<u32> {
+fn breadth_first_order(graph: &AdjacencyGraph) -> Vec<u32> {
     let mut component_of = vec![ABSENT; graph.len()];
     let mut order = Vec::with_capacity(graph.len());
     for seed in 0..graph.len() as u32 {
@@ -192,7 +192,7 @@ fn breadth_first_order(graph: &Graph) -> Vec<u32> {
 }
 
 /// The vertices reached from `seed`, with their distances, nearest first.
-fn breadth_first(graph: &Graph, seed: u32) -> Vec<(u32, u32)> {
+fn breadth_first(graph: &AdjacencyGraph, seed: u32) -> Vec<(u32, u32)> {
     let mut seen = vec![false; graph.len()];
     let mut queue = VecDeque::from([(seed, 0)]);
     let mut found = Vec::new();
@@ -209,14 +209,14 @@ fn breadth_first(graph: &Graph, seed: u32) -> Vec<(u32, u32)> {
 }
 
 /// The smallest set of vertices that touches every edge across the cut becomes the separator.
-fn separate(graph: &Graph, cut: &Cut) -> Vec<Side> {
-    let mut sides = vec![Side::Second; graph.len()];
-    cut.order[..cut.before].iter().for_each(|&v| sides[v as usize] = Side::First);
+fn separate(graph: &AdjacencyGraph, cut: &SortedCut) -> Vec<CutSide> {
+    let mut sides = vec![CutSide::Second; graph.len()];
+    cut.order[..cut.before].iter().for_each(|&v| sides[v as usize] = CutSide::First);
     let crosses =
         |v: u32| graph.neighbours(v as usize).iter().any(|&other| sides[other as usize] != sides[v as usize]);
     let boundary: Vec<u32> = cut.order.iter().copied().filter(|&v| crosses(v)).collect();
     let (lefts, rights): (Vec<u32>, Vec<u32>) =
-        boundary.into_iter().partition(|&v| sides[v as usize] == Side::First);
+        boundary.into_iter().partition(|&v| sides[v as usize] == CutSide::First);
     let mut name = vec![ABSENT; graph.len()];
     rights.iter().zip(0..).for_each(|(&v, k)| name[v as usize] = k);
     let mut starts = vec![0];
@@ -228,6 +228,6 @@ fn separate(graph: &Graph, cut: &Cut) -> Vec<Side> {
     }
     let cover = Bipartite { starts, neighbours, rights: rights.len() }.smallest_cover();
     let covered = lefts.iter().zip(&cover.left).chain(rights.iter().zip(&cover.right));
-    covered.filter(|(_, inside)| **inside).for_each(|(&v, _)| sides[v as usize] = Side::Separator);
+    covered.filter(|(_, inside)| **inside).for_each(|(&v, _)| sides[v as usize] = CutSide::Separator);
     sides
 }

@@ -1,6 +1,6 @@
 //! The dense elimination of [`super::front`] in plain loops: each number is computed in the same order on every machine.
 
-use super::front::Front;
+use super::front::DenseFront;
 
 /// Columns processed together.
 const WIDE: usize = 4;
@@ -8,8 +8,8 @@ const WIDE: usize = 4;
 const TALL: usize = 4;
 
 /// Factorises the front's columns in sequence, then subtracts their outer product from the update.
-pub(super) fn eliminate(front: Front) -> bool {
-    let Front { rows, columns, factor, update } = front;
+pub(super) fn eliminate(front: DenseFront) -> bool {
+    let DenseFront { rows, columns, factor, update } = front;
     for j in 0..columns {
         let (done, rest) = factor.split_at_mut(j * rows);
         let column = &mut rest[..rows];

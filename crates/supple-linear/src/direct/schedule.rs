@@ -16,7 +16,7 @@ const TASK_SHARE: f64 = 1.0 / 24.0;
 const SMALL: f64 = 2e6;
 
 /// The schedule.
-pub(super) struct Schedule {
+pub(super) struct FactorSchedule {
     /// Consecutive supernodes processed by one thread, in ascending order, without those of `top`.
     pub(super) tasks: Vec<Range<usize>>,
     /// Supernodes processed after all tasks, in ascending order.
@@ -26,10 +26,10 @@ pub(super) struct Schedule {
     /// The workspace of each task.
     pub(super) task_room: Vec<Range<usize>>,
     /// The length of the workspace.
-    pub(super) room: usize,
+    pub(super) space: usize,
 }
 
-impl Schedule {
+impl FactorSchedule {
     /// Schedules supernodes of `dof` scalars per block.
     pub(super) fn new(supernodes: &Supernodes, dof: usize) -> Self {
         let work = subtree_work(supernodes, dof);
@@ -40,7 +40,7 @@ impl Schedule {
             top,
             update_start: vec![0; supernodes.len()],
             task_room: Vec::new(),
-            room: 0,
+            space: 0,
         };
         plan.place_updates(supernodes, dof, &work, limit);
         plan
@@ -64,26 +64,26 @@ impl Schedule {
         }
         let mut stacks: Vec<Option<Stack>> = vec![None; supernodes.len()];
         for task in &self.tasks {
-            let start = self.room;
+            let start = self.space;
             for root in task.clone().filter(|&s| !task.contains(&(supernodes.parent[s] as usize))) {
-                stacks[root] = Some(Stack { room: self.room..self.room + need[root], at_start: true });
-                self.room += need[root];
+                stacks[root] = Some(Stack { space: self.space..self.space + need[root], at_start: true });
+                self.space += need[root];
             }
-            self.task_room.push(start..self.room);
+            self.task_room.push(start..self.space);
         }
         let shared = self.top.iter().map(|&s| need[s]).max().unwrap_or(0);
         for &s in self.top.iter().filter(|&&s| supernodes.parent[s] == ABSENT) {
-            stacks[s] = Some(Stack { room: self.room..self.room + shared, at_start: true });
+            stacks[s] = Some(Stack { space: self.space..self.space + shared, at_start: true });
         }
-        self.room += shared;
+        self.space += shared;
         for s in (0..supernodes.len()).rev() {
             let mut stack = stacks[s].clone().expect("parents come after their children");
-            self.update_start[s] = stack.take(update(s), &mut stack.room.clone());
+            self.update_start[s] = stack.take(update(s), &mut stack.space.clone());
             stack.at_start = !stack.at_start;
-            let mut room = stack.room.clone();
+            let mut space = stack.space.clone();
             for child in children(s) {
-                stacks[child] = Some(Stack { room: room.clone(), at_start: stack.at_start });
-                stack.take(update(child), &mut room);
+                stacks[child] = Some(Stack { space: space.clone(), at_start: stack.at_start });
+                stack.take(update(child), &mut space);
             }
         }
     }
@@ -92,19 +92,19 @@ impl Schedule {
 /// The workspace of a subtree, and the end at which its root's update is stored.
 #[derive(Clone)]
 struct Stack {
-    room: Range<usize>,
+    space: Range<usize>,
     at_start: bool,
 }
 
 impl Stack {
-    /// Allocates `length` numbers at this stack's end of `room`; returns their start.
-    fn take(&self, length: usize, room: &mut Range<usize>) -> usize {
+    /// Allocates `length` numbers at this stack's end of `space`; returns their start.
+    fn take(&self, length: usize, space: &mut Range<usize>) -> usize {
         if self.at_start {
-            room.start += length;
-            room.start - length
+            space.start += length;
+            space.start - length
         } else {
-            room.end -= length;
-            room.end
+            space.end -= length;
+            space.end
         }
     }
 }

@@ -3,7 +3,7 @@
 //! larger dense blocks.
 
 use super::elimination::Elimination;
-use super::graph::{ABSENT, Graph};
+use super::graph::{ABSENT, AdjacencyGraph};
 
 /// The supernodal structure of a factor, children before parents, every subtree consecutive.
 pub(crate) struct Supernodes {
@@ -25,7 +25,7 @@ pub(crate) struct Supernodes {
 
 /// A chain of columns that will become a supernode.
 #[derive(Clone, Copy)]
-struct Chain {
+struct ColumnChain {
     first: u32,
     end: u32,
     /// Rows below.
@@ -34,7 +34,7 @@ struct Chain {
     zeros: f64,
 }
 
-impl Chain {
+impl ColumnChain {
     fn columns(&self) -> u32 {
         self.end - self.first
     }
@@ -64,7 +64,7 @@ impl Chain {
 
 impl Supernodes {
     /// The supernodes of a graph whose vertices are in postorder of its elimination tree.
-    pub(crate) fn new(graph: &Graph, elimination: &Elimination, dof: usize) -> Self {
+    pub(crate) fn new(graph: &AdjacencyGraph, elimination: &Elimination, dof: usize) -> Self {
         let chains = chains(elimination, dof);
         let mut first_column: Vec<u32> = chains.iter().map(|chain| chain.first).collect();
         first_column.push(graph.len() as u32);
@@ -122,7 +122,7 @@ impl Supernodes {
         self.rows(s).binary_search(&row).ok().map(|place| columns.len() + place)
     }
 
-    fn find_rows(&mut self, graph: &Graph) {
+    fn find_rows(&mut self, graph: &AdjacencyGraph) {
         let of_column = self.of_columns();
         let mut seen_by = vec![ABSENT; graph.len()];
         let mut unions: Vec<Vec<u32>> = vec![Vec::new(); self.len()];
@@ -179,8 +179,8 @@ impl Supernodes {
 }
 
 /// Columns with the same rows, then merged with the preceding chain if that stores few zeros.
-fn chains(elimination: &Elimination, dof: usize) -> Vec<Chain> {
-    let mut chains: Vec<Chain> = Vec::new();
+fn chains(elimination: &Elimination, dof: usize) -> Vec<ColumnChain> {
+    let mut chains: Vec<ColumnChain> = Vec::new();
     for (column, &below) in elimination.below.iter().enumerate() {
         let column = column as u32;
         match chains.last_mut() {
@@ -188,10 +188,10 @@ fn chains(elimination: &Elimination, dof: usize) -> Vec<Chain> {
                 last.end += 1;
                 last.below = below;
             }
-            _ => chains.push(Chain { first: column, end: column + 1, below, zeros: 0.0 }),
+            _ => chains.push(ColumnChain { first: column, end: column + 1, below, zeros: 0.0 }),
         }
     }
-    let mut merged: Vec<Chain> = Vec::new();
+    let mut merged: Vec<ColumnChain> = Vec::new();
     for mut chain in chains {
         while let Some(&child) = merged.last()
             && (chain.first..chain.end).contains(&elimination.parent[child.end as usize - 1])

@@ -4,19 +4,19 @@ use glam::DVec3;
 use proptest::prelude::*;
 
 use super::elimination::Elimination;
-use super::graph::{ABSENT, Graph};
+use super::graph::{ABSENT, AdjacencyGraph};
 use super::nested_dissection::nested_dissection;
-use super::schedule::Schedule;
+use super::schedule::FactorSchedule;
 use super::supernodes::Supernodes;
 use super::*;
 use crate::BlockPattern;
 
-fn graph(n: usize, pairs: &[[u32; 2]]) -> Graph {
-    Graph::new(&BlockPattern::new(&vec![false; n], pairs), &[])
+fn graph(n: usize, pairs: &[[u32; 2]]) -> AdjacencyGraph {
+    AdjacencyGraph::new(&BlockPattern::new(&vec![false; n], pairs), &[])
 }
 
 /// A square grid with its diagonals, and the positions of its vertices.
-fn grid(side: u32) -> (Graph, Vec<DVec3>) {
+fn grid(side: u32) -> (AdjacencyGraph, Vec<DVec3>) {
     let mut pairs = Vec::new();
     let mut positions = Vec::new();
     for i in 0..side {
@@ -43,12 +43,12 @@ fn is_permutation(order: &[u32], n: usize) -> bool {
     sorted == (0..n as u32).collect::<Vec<_>>()
 }
 
-fn eliminated(graph: &Graph, order: &[u32]) -> Elimination {
+fn eliminated(graph: &AdjacencyGraph, order: &[u32]) -> Elimination {
     Elimination::new(&graph.renamed(order, &mut vec![ABSENT; graph.len()]))
 }
 
 /// The rows below each column, by textbook elimination: the neighbours that remain become a clique.
-fn columns_by_elimination(graph: &Graph) -> Vec<Vec<u32>> {
+fn columns_by_elimination(graph: &AdjacencyGraph) -> Vec<Vec<u32>> {
     let n = graph.len();
     let mut later: Vec<std::collections::BTreeSet<u32>> = vec![Default::default(); n];
     for (v, later) in later.iter_mut().enumerate() {
@@ -109,14 +109,14 @@ proptest! {
         let postorder = Elimination::new(&graph).postorder();
         let graph = graph.renamed(&postorder, &mut [ABSENT; 60]);
         let supernodes = Supernodes::new(&graph, &Elimination::new(&graph), 1);
-        let schedule = Schedule::new(&supernodes, 1);
+        let schedule = FactorSchedule::new(&supernodes, 1);
         let update = |s: usize| {
             let start = schedule.update_start[s];
             start..start + supernodes.rows(s).len().pow(2)
         };
         // An update is in use from its supernode to the parent.
         for s in 0..supernodes.len() {
-            prop_assert!(update(s).end <= schedule.room);
+            prop_assert!(update(s).end <= schedule.space);
             let waiting = (0..s).filter(|&other| {
                 supernodes.parent[other] != ABSENT && supernodes.parent[other] as usize >= s
             });
@@ -142,7 +142,7 @@ fn first_separator_of_a_square_grid_is_no_longer_than_a_row() {
     }
 }
 
-fn reachable(graph: &Graph) -> f64 {
+fn reachable(graph: &AdjacencyGraph) -> f64 {
     let mut seen = vec![false; graph.len()];
     let mut waiting = vec![0u32];
     seen[0] = true;
@@ -167,7 +167,7 @@ fn dissection_costs_less_than_minimum_degree_on_a_large_grid_and_the_best_is_tak
 }
 
 /// Entries of the factor below its diagonal.
-fn fill(graph: &Graph) -> u32 {
+fn fill(graph: &AdjacencyGraph) -> u32 {
     eliminated(graph, &minimum_degree(graph)).below.iter().sum()
 }
 

@@ -8,13 +8,13 @@ use glam::DVec3;
 use super::multifrontal::Multifrontal;
 
 /// One right-hand side (one number per row), or three (one vector per row).
-pub(crate) trait Value:
+pub(crate) trait SolveValue:
     Copy + Default + Send + Sync + AddAssign + SubAssign + Mul<f64, Output = Self> + Div<f64, Output = Self>
 {
 }
 
-impl Value for f64 {}
-impl Value for DVec3 {}
+impl SolveValue for f64 {}
+impl SolveValue for DVec3 {}
 
 /// Partial sums of a dot product.
 const WIDTH: usize = 8;
@@ -29,7 +29,7 @@ pub(crate) struct SolveSpace<V> {
 
 impl Multifrontal {
     /// Solves in place; `x` has `dof` values per unknown.
-    pub(crate) fn solve<V: Value>(&self, x: &mut [V], space: &mut SolveSpace<V>) {
+    pub(crate) fn solve<V: SolveValue>(&self, x: &mut [V], space: &mut SolveSpace<V>) {
         let dof = x.len().checked_div(self.place.len()).unwrap_or(1);
         space.x.resize(x.len(), V::default());
         space.carried.resize(self.supernodes.rows.len() * dof, V::default());
@@ -37,8 +37,9 @@ impl Multifrontal {
             space.x[place as usize * dof..][..dof].copy_from_slice(values);
         }
         let tasks = &self.schedule.tasks[..];
-        Part::whole(self, space, dof).over(tasks, &|part, task| task.for_each(|s| part.forward(s)));
-        let mut whole = Part::whole(self, space, dof);
+        SupernodeSlices::whole(self, space, dof)
+            .over(tasks, &|part, task| task.for_each(|s| part.forward(s)));
+        let mut whole = SupernodeSlices::whole(self, space, dof);
         self.schedule.top.iter().for_each(|&s| whole.forward(s));
         self.schedule.top.iter().rev().for_each(|&s| whole.backward(s));
         whole.over(tasks, &|part, task| task.rev().for_each(|s| part.backward(s)));
@@ -49,7 +50,7 @@ impl Multifrontal {
 }
 
 /// Consecutive supernodes with their slices of the vectors.
-struct Part<'a, V> {
+struct SupernodeSlices<'a, V> {
     of: &'a Multifrontal,
     dof: usize,
     x: &'a mut [V],
@@ -58,7 +59,7 @@ struct Part<'a, V> {
     first_carried: usize,
 }
 
-impl<'a, V: Value> Part<'a, V> {
+impl<'a, V: SolveValue> SupernodeSlices<'a, V> {
     fn whole(of: &'a Multifrontal, space: &'a mut SolveSpace<V>, dof: usize) -> Self {
         Self { of, dof, x: &mut space.x, first_x: 0, carried: &mut space.carried, first_carried: 0 }
     }
@@ -142,11 +143,11 @@ fn of_front<'a, V>(x: &'a mut [V], own: &'a mut [V], start: usize, dof: usize) -
     if start < columns { &mut x[start..start + dof] } else { &mut own[start - columns..][..dof] }
 }
 
-fn subtract<V: Value>(target: &mut [V], column: &[f64], value: V) {
+fn subtract<V: SolveValue>(target: &mut [V], column: &[f64], value: V) {
     target.iter_mut().zip(column).for_each(|(target, l)| *target -= value * *l);
 }
 
-fn dot<V: Value>(column: &[f64], values: &[V]) -> V {
+fn dot<V: SolveValue>(column: &[f64], values: &[V]) -> V {
     let mut sums = [V::default(); WIDTH];
     let (columns, column_rest) = column.as_chunks::<WIDTH>();
     let (chunks, value_rest) = values.as_chunks::<WIDTH>();

@@ -11,7 +11,7 @@ use supple_core::simd::F64x4;
 use supple_core::simd::{Avx2, Avx2F64x4, Avx512, Avx512F64x8};
 
 /// `W` numbers.
-pub(super) trait Vector<const W: usize>: Copy {
+pub(super) trait KernelVector<const W: usize>: Copy {
     /// What it takes to make one: proof that the machine has its instructions.
     type Proof: Copy;
     /// Panels side by side in the largest tile, at most three: `TILE_PANELS W` vectors of sums, one per panel and one
@@ -51,7 +51,7 @@ const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 macro_rules! lanes {
     ($lanes:ident, $width:literal) => {
-        impl Vector<$width> for $lanes {
+        impl KernelVector<$width> for $lanes {
             type Proof = ();
             const TILE_PANELS: usize = 2;
 
@@ -118,7 +118,7 @@ lanes!(F64x4, 4);
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 macro_rules! registers {
     ($register:ident, $proof:ident, $width:literal, $tile_panels:literal) => {
-        impl Vector<$width> for $register {
+        impl KernelVector<$width> for $register {
             type Proof = $proof;
             const TILE_PANELS: usize = $tile_panels;
 
@@ -183,9 +183,9 @@ mod tests {
     lanes!(Lanes, 8);
 
     /// All operations, on the same numbers for every vector.
-    struct Operations<V: Vector<W>, const W: usize>(V::Proof);
+    struct Operations<V: KernelVector<W>, const W: usize>(V::Proof);
 
-    impl<V: Vector<W>, const W: usize> Kernel for Operations<V, W> {
+    impl<V: KernelVector<W>, const W: usize> Kernel for Operations<V, W> {
         type Output = Vec<f64>;
         #[inline(always)]
         fn run(self) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Sparse matrices and systems from arrays in the caller's memory, in the layout of SciPy's CSR.
 
 use super::SparseMatrix;
-use super::sparse::Entry;
+use super::sparse::Triplet;
 use crate::LinearError;
 
 /// A matrix by rows, like SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
@@ -33,9 +33,9 @@ impl SparseMatrix {
             if !value.is_finite() {
                 return Err(not_finite(row as usize, i64::from(column), value));
             }
-            Ok(Entry { row, column, value })
+            Ok(Triplet { row, column, value })
         };
-        let entries: Vec<Entry> = triplets.into_iter().map(checked).collect::<Result<_, _>>()?;
+        let entries: Vec<Triplet> = triplets.into_iter().map(checked).collect::<Result<_, _>>()?;
         if rows == 0 {
             return Err(LinearError::InvalidMatrix("the matrix has no rows".to_owned()));
         }

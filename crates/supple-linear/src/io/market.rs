@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use super::DenseArray;
-use super::sparse::{Entry, SparseMatrix};
+use super::sparse::{SparseMatrix, Triplet};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, shown};
 
 /// Bytes of the shortest line of an entry: `1 1 1`, the last without its line end.
 const SHORTEST_ENTRY: usize = 5;
 
-struct Header {
+struct MarketHeader {
     symmetric: bool,
 }
 
@@ -44,9 +44,9 @@ pub(super) fn read_matrix(bytes: &[u8], path: &Path) -> Result<SparseMatrix, Fil
         let column = index(&mut scanner, "column", rows)?;
         let value = scanner.f64_in_line("the entry's value")?;
         end_of_line(&mut scanner)?;
-        entries.push(Entry { row, column, value });
+        entries.push(Triplet { row, column, value });
         if header.symmetric && row != column {
-            entries.push(Entry { row: column, column: row, value });
+            entries.push(Triplet { row: column, column: row, value });
         }
     }
     end_of_file(&mut scanner, count)?;
@@ -85,7 +85,7 @@ pub(super) fn read_array(bytes: &[u8], path: &Path) -> Result<DenseArray, FileEr
     Ok(DenseArray { shape: [rows, columns], values })
 }
 
-fn header(scanner: &mut Scanner<'_>, layout: &str) -> Result<Header, FileError> {
+fn header(scanner: &mut Scanner<'_>, layout: &str) -> Result<MarketHeader, FileError> {
     let first = scanner.rest_of_line();
     let words: Vec<String> = String::from_utf8_lossy(&first[..first.len().min(200)])
         .split_whitespace()
@@ -110,8 +110,8 @@ fn header(scanner: &mut Scanner<'_>, layout: &str) -> Result<Header, FileError> 
         return wrong("the field", field, "`real` and `integer`");
     }
     match symmetry.as_str() {
-        "general" => Ok(Header { symmetric: false }),
-        "symmetric" => Ok(Header { symmetric: true }),
+        "general" => Ok(MarketHeader { symmetric: false }),
+        "symmetric" => Ok(MarketHeader { symmetric: true }),
         other => wrong("the symmetry", other, "`general` and `symmetric`"),
     }
 }

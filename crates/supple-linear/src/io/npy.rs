@@ -16,7 +16,7 @@ const LONGEST_HEADER: usize = 1 << 16;
 
 /// The kind of numbers, by the type's letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NpyKind {
     Float,
     Signed,
     Unsigned,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// An array as stored in a file: its numbers are not decoded yet.
 #[derive(Debug, Clone)]
 pub(super) struct RawArray<'a> {
-    kind: Kind,
+    kind: NpyKind,
     /// Bytes per number.
     size: usize,
     big_endian: bool,
@@ -101,7 +101,7 @@ fn describe<'a>(header: &str) -> Result<RawArray<'a>, String> {
     Ok(RawArray { kind, size, big_endian, fortran, shape, data: &[], data_start: 0 })
 }
 
-fn item_type(text: &str) -> Option<(Kind, usize, bool)> {
+fn item_type(text: &str) -> Option<(NpyKind, usize, bool)> {
     let (order, rest) = text.split_at_checked(1)?;
     let (letter, size) = rest.split_at_checked(1)?;
     let size: usize = size.parse().ok()?;
@@ -111,11 +111,11 @@ fn item_type(text: &str) -> Option<(Kind, usize, bool)> {
         _ => return None,
     };
     let kind = match (letter, size) {
-        ("f", 4 | 8) => Kind::Float,
-        ("i", 1 | 2 | 4 | 8) => Kind::Signed,
-        ("u", 1 | 2 | 4 | 8) => Kind::Unsigned,
-        ("S", 0..=64) => return Some((Kind::Text, size, big_endian)),
-        ("U", 0..=64) => return Some((Kind::Text, 4 * size, big_endian)),
+        ("f", 4 | 8) => NpyKind::Float,
+        ("i", 1 | 2 | 4 | 8) => NpyKind::Signed,
+        ("u", 1 | 2 | 4 | 8) => NpyKind::Unsigned,
+        ("S", 0..=64) => return Some((NpyKind::Text, size, big_endian)),
+        ("U", 0..=64) => return Some((NpyKind::Text, 4 * size, big_endian)),
         _ => return None,
     };
     Some((kind, size, big_endian))
@@ -126,7 +126,7 @@ pub(super) fn shown_shape(shape: &[usize]) -> String {
 }
 
 impl RawArray<'_> {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> NpyKind {
         self.kind
     }
 
@@ -146,10 +146,10 @@ impl RawArray<'_> {
     pub(super) fn numbers(&self) -> Vec<f64> {
         let unused = 8 * (8 - self.size.min(8)) as u32;
         let decode = |bytes: [u8; 8]| match (self.kind, self.size) {
-            (Kind::Float, 4) => f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-            (Kind::Float, _) => f64::from_le_bytes(bytes),
+            (NpyKind::Float, 4) => f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+            (NpyKind::Float, _) => f64::from_le_bytes(bytes),
             // Shifting the sign bit to the top and back extends it.
-            (Kind::Signed, _) => (i64::from_le_bytes(bytes) << unused >> unused) as f64,
+            (NpyKind::Signed, _) => (i64::from_le_bytes(bytes) << unused >> unused) as f64,
             _ => u64::from_le_bytes(bytes) as f64,
         };
         self.items().map(decode).collect()
@@ -169,7 +169,7 @@ impl RawArray<'_> {
 /// Reads a vector, or a matrix of numbers, from a `.npy` file.
 pub(super) fn read_dense(bytes: &[u8], path: &Path) -> Result<DenseArray, FileError> {
     let array = parse(bytes).map_err(|(at, text)| FileError::byte(path, at as u64, text))?;
-    if array.kind() == Kind::Text {
+    if array.kind() == NpyKind::Text {
         return Err(FileError::whole(path, "holds text, not numbers"));
     }
     let shape = match array.shape.as_slice() {

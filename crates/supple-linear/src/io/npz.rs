@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::npy::{self, Kind, shown_shape};
+use super::npy::{self, NpyKind, shown_shape};
 use super::sparse::SparseMatrix;
 use super::zip;
 use supple_core::FileError;
@@ -69,7 +69,7 @@ struct Archive<'a> {
     members: Vec<zip::Member>,
 }
 
-struct Numbers {
+struct NpzNumbers {
     shape: Vec<usize>,
     values: Vec<f64>,
 }
@@ -87,13 +87,13 @@ impl Archive<'_> {
     fn text(&self, name: &str) -> Result<Option<String>, FileError> {
         let Some(bytes) = self.unpacked(name)? else { return Ok(None) };
         let array = npy::parse(&bytes).map_err(|(_, problem)| self.wrong(name, &problem))?;
-        if array.kind() != Kind::Text {
+        if array.kind() != NpyKind::Text {
             return Err(self.wrong(name, "should be text"));
         }
         Ok(Some(array.text()))
     }
 
-    fn array(&self, name: &str) -> Result<Numbers, FileError> {
+    fn array(&self, name: &str) -> Result<NpzNumbers, FileError> {
         let Some(bytes) = self.unpacked(name)? else {
             let there: Vec<&str> = self.members.iter().map(|member| member.name.as_str()).collect();
             let there = there.join(", ").escape_debug().to_string();
@@ -103,10 +103,10 @@ impl Archive<'_> {
         };
         let array = npy::parse(&bytes)
             .map_err(|(byte, problem)| self.wrong(name, &format!("byte {byte}: {problem}")))?;
-        if array.kind() == Kind::Text || array.is_fortran() {
+        if array.kind() == NpyKind::Text || array.is_fortran() {
             return Err(self.wrong(name, "should be numbers in C order"));
         }
-        Ok(Numbers { shape: array.shape.clone(), values: array.numbers() })
+        Ok(NpzNumbers { shape: array.shape.clone(), values: array.numbers() })
     }
 
     /// Non-negative integers.

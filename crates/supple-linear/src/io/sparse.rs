@@ -13,7 +13,7 @@ const ROWS: usize = 1024;
 
 /// A number at a row and column, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct Triplet {
     pub row: u32,
     pub column: u32,
     pub value: f64,
@@ -51,7 +51,7 @@ impl Asymmetry {
 
 impl SparseMatrix {
     /// Sorts entries into rows; duplicates are summed in order.
-    pub(super) fn from_entries(rows: usize, entries: &[Entry]) -> Self {
+    pub(super) fn from_entries(rows: usize, entries: &[Triplet]) -> Self {
         let mut starts = vec![0; rows + 1];
         for entry in entries {
             starts[entry.row as usize + 1] += 1;

@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::{DenseArray, SparseMatrix};
-use crate::{BlockMatrix, BlockPattern, Graph, LinearError, graph_order, morton_order};
+use crate::{BlockMatrix, BlockPattern, CouplingGraph, LinearError, graph_order, morton_order};
 use supple_core::FileError;
 
 /// Rows of one unknown per node are regrouped unless consecutive triples fill their blocks to this fraction.
@@ -41,7 +41,7 @@ impl System {
             let (count, n) = (points.len(), sparse.rows());
             if count != n && 3 * count != n {
                 return Err(LinearError::InvalidPositions(format!(
-                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns a node"
+                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns per node"
                 )));
             }
             if let Some(i) = points.iter().position(|point| !point.is_finite()) {
@@ -91,7 +91,7 @@ pub(super) fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DV
         return Err(FileError::whole(
             path,
             format!(
-                "holds {rows} x {columns} numbers; positions must be {n} x 3, or {} x 3 for three unknowns a node",
+                "contains {rows} x {columns} numbers; positions must be {n} x 3, or {} x 3 for three unknowns per node",
                 n / 3
             ),
         ));
@@ -108,7 +108,7 @@ fn grouping(sparse: &SparseMatrix, points: Option<&[DVec3]>) -> Vec<u32> {
     };
     let mut rows: Vec<u32> = match points {
         Some(points) if one_a_node => morton_order(points),
-        None if one_a_node => graph_order(Graph::new(&sparse.starts, &sparse.columns)),
+        None if one_a_node => graph_order(CouplingGraph::new(&sparse.starts, &sparse.columns)),
         _ => (0..n as u32).collect(),
     };
     rows.resize(n.next_multiple_of(3), NOBODY);

@@ -4,8 +4,8 @@
 //! α = rᵀz / pᵀAp    x += α p    r -= α A p    z = M⁻¹ r    β = rᵀz / (rᵀz before)    p = z + β p
 //! ```
 //!
-//! The residual of the recurrence drifts from `b - A x` by rounding. When it says "converged" the true one is
-//! computed, and the iteration goes on from it if that is not yet small enough.
+//! The residual of the recurrence drifts from `b - A x` by rounding. When it is small enough, the true one is
+//! computed, and the iteration continues from it if that is not small enough yet.
 
 use glam::DVec3;
 
@@ -13,14 +13,14 @@ use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
 use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
-/// How often the iteration may go on from the true residual before it counts as stalled.
+/// How often the iteration may continue from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
 
 /// At residuals below this fraction of the right-hand side a product of the wrong sign is rounding, and no sign of an
 /// indefinite matrix.
 const ROUNDING: f64 = 1e-12;
 
-/// The iteration's vectors, kept from solve to solve.
+/// The iteration's vectors, reused from solve to solve.
 #[derive(Debug, Clone, Default)]
 pub struct ConjugateGradient {
     r: Vec<DVec3>,
@@ -115,7 +115,7 @@ impl ConjugateGradient {
         self.sums.resize(unknowns);
     }
 
-    /// `r = b - A x`; gives `rᵀ r`.
+    /// `r = b - A x`; returns `rᵀ r`.
     fn true_residual(&mut self, matrix: &dyn LinearOperator, rhs: &[DVec3], x: &[DVec3]) -> f64 {
         matrix.apply(x, &mut self.q);
         self.sums.difference(rhs, &self.q, &mut self.r)
@@ -135,7 +135,7 @@ impl ConjugateGradient {
         course.relative() <= stop.tolerance
     }
 
-    /// Iterates from the residual in `r` until the recurrence says "converged" or something ends it.
+    /// Iterates from the residual in `r` until the recurrence has converged or another criterion ends it.
     fn descend(
         &mut self,
         matrix: &dyn LinearOperator,

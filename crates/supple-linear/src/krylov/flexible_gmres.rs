@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 14;
 /// A restart ends when its estimated residual is this share of the one to reach: the true one may be larger.
 const MARGIN: f64 = 0.5;
 
-/// What flexible GMRES solves: a system `A x = b`, its preconditioner, and the `x` it stands at.
+/// The problem of flexible GMRES: a system `A x = b`, its preconditioner, and the current `x`.
 pub trait FlexibleSystem {
     /// An entry of a correction, which may be of single precision.
     type Correction: Copy + Default + Send;
@@ -22,7 +22,7 @@ pub trait FlexibleSystem {
     /// The number of scalar unknowns.
     fn unknowns(&self) -> usize;
 
-    /// `r = b - A x`; gives its norm.
+    /// `r = b - A x`; returns its norm.
     fn residual(&mut self, r: &mut [f64]) -> f64;
 
     /// `z = M⁻¹ v` by any approximate inverse, and `w = A z`.
@@ -32,7 +32,7 @@ pub trait FlexibleSystem {
     fn correct(&mut self, weight: f64, z: &[Self::Correction]);
 }
 
-/// The bases of flexible GMRES, kept from solve to solve. Memory is taken for as many iterations as are done.
+/// The bases of flexible GMRES, reused from solve to solve. Memory is allocated for as many iterations as are done.
 #[derive(Debug, Clone, Default)]
 pub struct FlexibleGmres<Z> {
     /// In double precision: below the rounding of its basis GMRES does not get.
@@ -41,7 +41,7 @@ pub struct FlexibleGmres<Z> {
     product: Vec<f64>,
 }
 
-/// How a solve went.
+/// The outcome of a solve.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GmresOutcome {

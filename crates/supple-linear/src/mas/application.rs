@@ -8,10 +8,10 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::modes::Modes;
-use super::over_domains::{Part, over_domains};
-use super::packed::{Entry, PackedInverse};
+use super::over_domains::{DomainSlice, over_domains};
+use super::packed::{PackedInverse, TileNumber};
 use super::precomputation::Inverses;
-use super::supernodes::Level;
+use super::supernodes::SupernodeLevel;
 use supple_core::simd::{Simd, prefetch};
 
 /// The vectors of all levels.
@@ -28,17 +28,17 @@ const NODES: usize = 2048;
 
 impl Vectors {
     /// Allocates all levels.
-    pub(super) fn new(levels: &[Level], modes: Modes) -> Self {
-        let zeros = |level: &Level, unknowns: usize| vec![0.0; unknowns * level.nodes()];
+    pub(super) fn new(levels: &[SupernodeLevel], modes: Modes) -> Self {
+        let zeros = |level: &SupernodeLevel, unknowns: usize| vec![0.0; unknowns * level.nodes()];
         let coarsened = levels[1..].iter().map(|level| zeros(level, modes.count())).collect();
         let of_level = |(l, level)| zeros(level, if l == 0 { 3 } else { modes.count() });
         Self { coarsened, solved: levels.iter().enumerate().map(of_level).collect() }
     }
 
     /// `z = M⁻¹ r`.
-    pub(super) fn apply<E: Entry>(
+    pub(super) fn apply<E: TileNumber>(
         &mut self,
-        levels: &[Level],
+        levels: &[SupernodeLevel],
         inverses: &Inverses<E>,
         r: &[DVec3],
         z: &mut [DVec3],
@@ -50,9 +50,9 @@ impl Vectors {
         }
     }
 
-    fn apply_with<E: Entry, const M: usize>(
+    fn apply_with<E: TileNumber, const M: usize>(
         &mut self,
-        levels: &[Level],
+        levels: &[SupernodeLevel],
         inverses: &Inverses<E>,
         r: &[DVec3],
         z: &mut [DVec3],
@@ -78,7 +78,7 @@ impl Vectors {
     }
 
     /// Adds the finest level's and the coarser levels' contributions at the nodes.
-    fn gather<const M: usize>(&self, levels: &[Level], z: &mut [DVec3]) {
+    fn gather<const M: usize>(&self, levels: &[SupernodeLevel], z: &mut [DVec3]) {
         let Some(finest) = levels.first() else { return };
         let (own, _) = self.solved[0].as_chunks::<3>();
         let above = levels.get(1).map(|next| Above::<M>::new(finest, next, &self.solved[1]));
@@ -101,13 +101,13 @@ impl Vectors {
 
 /// The next coarser level, solved.
 struct Above<'a, const M: usize> {
-    level: &'a Level,
-    next: &'a Level,
+    level: &'a SupernodeLevel,
+    next: &'a SupernodeLevel,
     solved: &'a [[f64; M]],
 }
 
 impl<'a, const M: usize> Above<'a, M> {
-    fn new(level: &'a Level, next: &'a Level, solved: &'a [f64]) -> Self {
+    fn new(level: &'a SupernodeLevel, next: &'a SupernodeLevel, solved: &'a [f64]) -> Self {
         Self { level, next, solved: solved.as_chunks().0 }
     }
 
@@ -115,18 +115,18 @@ impl<'a, const M: usize> Above<'a, M> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_to<const C: usize>(&self, place: usize, own: &mut [f64; C]) {
         let above = self.next.place[self.level.parent[place] as usize] as usize;
-        self.level.seats[place].prolong_add(&self.solved[above], own);
+        self.level.parent_weights[place].prolong_add(&self.solved[above], own);
     }
 }
 
 /// A level with its inverses.
-struct Own<'a, E: Entry> {
-    level: &'a Level,
+struct Own<'a, E: TileNumber> {
+    level: &'a SupernodeLevel,
     inverses: &'a [PackedInverse<E>],
     simd: Simd,
 }
 
-impl<E: Entry> Own<'_, E> {
+impl<E: TileNumber> Own<'_, E> {
     /// Coarsens a vector to the next level and multiplies it by the inverses.
     fn solve<const C: usize, const M: usize>(
         &self,
@@ -136,8 +136,8 @@ impl<E: Entry> Own<'_, E> {
     ) {
         let (given, _) = given.as_chunks::<C>();
         let level = self.level;
-        let solved = Part::listed(solved, &level.starts, C);
-        let next = Part::listed(next, &level.parent_starts, 1);
+        let solved = DomainSlice::listed(solved, &level.starts, C);
+        let next = DomainSlice::listed(next, &level.parent_starts, 1);
         over_domains(0..self.inverses.len(), solved, next, &|domain, solved, next| {
             let places = level.places_of(domain);
             // The input of the next domain is scattered: it is prefetched, assuming the same size as this one.
@@ -151,8 +151,10 @@ impl<E: Entry> Own<'_, E> {
             if !next.is_empty() {
                 next.fill([0.0; M]);
                 let (parents, first) = (&level.parent[places.clone()], level.parent_starts[domain]);
-                for ((own, parent), seat) in nodes.iter().zip(parents).zip(&level.seats[places]) {
-                    seat.restrict_add(own, &mut next[(parent - first) as usize]);
+                for ((own, parent), parent_weight) in
+                    nodes.iter().zip(parents).zip(&level.parent_weights[places])
+                {
+                    parent_weight.restrict_add(own, &mut next[(parent - first) as usize]);
                 }
             }
             self.inverses[domain].apply(solved, self.inverses.get(domain + 1), self.simd);

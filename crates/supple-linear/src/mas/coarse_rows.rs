@@ -7,9 +7,9 @@
 
 use glam::DMat3;
 
-use super::inverse::{Tile, at};
+use super::inverse::{InverseTile, at};
 use super::modes::Modes;
-use super::supernodes::Level;
+use super::supernodes::SupernodeLevel;
 use crate::{BlockMatrix, ExtraRows};
 use supple_core::simd::WIDTH;
 
@@ -42,14 +42,14 @@ impl CoarseRow {
 }
 
 /// The rows of a level's matrix.
-pub(super) enum Rows<'a> {
+pub(super) enum LevelRows<'a> {
     /// The finest level's.
     Fine(&'a BlockMatrix, &'a ExtraRows),
     /// A coarser level's, with the unknowns per node.
     Coarse(&'a [CoarseRow], usize),
 }
 
-impl Rows<'_> {
+impl LevelRows<'_> {
     /// Unknowns per node.
     pub(super) fn unknowns(&self) -> usize {
         match self {
@@ -80,7 +80,7 @@ impl Rows<'_> {
     }
 
     /// The dense matrix of a domain as the tiles of its lower triangle.
-    pub(super) fn dense(&self, level: &Level, domain: usize, tiles: &mut [Tile]) {
+    pub(super) fn dense(&self, level: &SupernodeLevel, domain: usize, tiles: &mut [InverseTile]) {
         let places = level.places_of(domain);
         let size = self.unknowns();
         for place in places.clone() {
@@ -95,7 +95,13 @@ impl Rows<'_> {
     }
 
     /// The rows of a domain's supernodes.
-    pub(super) fn coarsen(&self, level: &Level, domain: usize, modes: Modes, coarse: &mut [CoarseRow]) {
+    pub(super) fn coarsen(
+        &self,
+        level: &SupernodeLevel,
+        domain: usize,
+        modes: Modes,
+        coarse: &mut [CoarseRow],
+    ) {
         coarse.iter_mut().for_each(CoarseRow::clear);
         match (self, modes) {
             (_, Modes::Translations) => self.coarsen_with::<3, 3>(level, domain, coarse),
@@ -108,12 +114,13 @@ impl Rows<'_> {
 
     fn coarsen_with<const C: usize, const M: usize>(
         &self,
-        level: &Level,
+        level: &SupernodeLevel,
         domain: usize,
         coarse: &mut [CoarseRow],
     ) {
         let first = level.parent_starts[domain];
-        let mut sums = Sums::<C, M> { columns: Vec::with_capacity(32), blocks: Vec::with_capacity(32) };
+        let mut sums =
+            SupernodeSums::<C, M> { columns: Vec::with_capacity(32), blocks: Vec::with_capacity(32) };
         for place in level.places_of(domain) {
             sums.columns.clear();
             sums.blocks.clear();
@@ -121,25 +128,25 @@ impl Rows<'_> {
                 let other = level.place[column as usize] as usize;
                 let sum = sums.of(level.parent[other]);
                 for (row, sum) in block.as_chunks::<C>().0.iter().zip(sum) {
-                    level.seats[other].restrict_add(row, sum);
+                    level.parent_weights[other].restrict_add(row, sum);
                 }
             });
             let row = &mut coarse[(level.parent[place] - first) as usize];
             for (&column, sum) in sums.columns.iter().zip(&sums.blocks) {
                 let (block, _) = row.block(column, M * M).as_chunks_mut::<M>();
-                level.seats[place].restrict_rows_add(sum, block);
+                level.parent_weights[place].restrict_rows_add(sum, block);
             }
         }
     }
 }
 
 /// A node's row with its columns summed over supernodes: `A C`.
-struct Sums<const C: usize, const M: usize> {
+struct SupernodeSums<const C: usize, const M: usize> {
     columns: Vec<u32>,
     blocks: Vec<[[f64; M]; C]>,
 }
 
-impl<const C: usize, const M: usize> Sums<C, M> {
+impl<const C: usize, const M: usize> SupernodeSums<C, M> {
     fn of(&mut self, column: u32) -> &mut [[f64; M]; C] {
         let slot = self.columns.iter().position(|&known| known == column).unwrap_or_else(|| {
             self.columns.push(column);
@@ -156,7 +163,7 @@ fn by_rows(block: &DMat3) -> [f64; 9] {
 
 /// Adds a block on the diagonal, or wholly below it, to the lower triangle.
 #[inline]
-fn add_block(tiles: &mut [Tile], row: usize, column: usize, block: &[f64], size: usize) {
+fn add_block(tiles: &mut [InverseTile], row: usize, column: usize, block: &[f64], size: usize) {
     // The columns of a tile row's tiles are consecutive.
     let columns = tiles.as_flattened_mut();
     for (r, values) in block.chunks_exact(size).enumerate() {

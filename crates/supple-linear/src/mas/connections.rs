@@ -4,7 +4,7 @@
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
 
-use super::supernodes::Level;
+use super::supernodes::SupernodeLevel;
 use crate::BlockMatrix;
 
 /// A weighted graph by rows.
@@ -18,7 +18,7 @@ pub(super) struct Connections {
 
 /// The neighbours of some consecutive nodes.
 #[derive(Default)]
-struct Rows {
+struct NeighbourRows {
     lengths: Vec<usize>,
     neighbours: Vec<u32>,
     weights: Vec<f32>,
@@ -33,7 +33,7 @@ impl Connections {
         let outside = matrix.outside_rows();
         let count = matrix.pattern().unknowns();
         let part = |first: usize| {
-            let mut rows = Rows::default();
+            let mut rows = NeighbourRows::default();
             for node in first..(first + ROWS).min(count) {
                 let begin = rows.neighbours.len();
                 let (start, columns) = matrix.pattern().row(node);
@@ -52,9 +52,9 @@ impl Connections {
     }
 
     /// The connections of the supernodes of a level.
-    pub(super) fn coarsened(&self, level: &Level) -> Self {
+    pub(super) fn coarsened(&self, level: &SupernodeLevel) -> Self {
         let part = |domain: usize| {
-            let mut rows = Rows::default();
+            let mut rows = NeighbourRows::default();
             let parents = level.parents_of(domain);
             for parent in parents {
                 let begin = rows.neighbours.len();
@@ -72,7 +72,7 @@ impl Connections {
         Self::joined((0..level.domains()).into_par_iter().with_min_len(16).map(part).collect())
     }
 
-    fn joined(parts: Vec<Rows>) -> Self {
+    fn joined(parts: Vec<NeighbourRows>) -> Self {
         let mut whole = Self { starts: vec![0], ..Self::default() };
         let mut end = 0;
         for part in parts {
@@ -93,7 +93,7 @@ impl Connections {
     }
 }
 
-impl Rows {
+impl NeighbourRows {
     /// A zero block connects nothing: the pattern contains possible couplings, the values actual ones.
     fn connect(&mut self, begin: usize, node: usize, other: u32, weight: f32) {
         if weight != 0.0 {

@@ -21,7 +21,7 @@ pub const MOST_NODES: usize = 128;
 pub(super) const MOST_TILE_ROWS: usize = 3 * MOST_NODES / WIDTH;
 
 /// A tile as a list of its columns.
-pub(super) type Tile = [Lanes; WIDTH];
+pub(super) type InverseTile = [Lanes; WIDTH];
 
 /// The tiles of a lower triangle.
 pub(super) fn triangle(tile_rows: usize) -> usize {
@@ -36,7 +36,7 @@ pub(super) fn at(i: usize, j: usize) -> usize {
 
 /// Treatment of directions in which a matrix has no stiffness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flat {
+pub(super) enum SingularDirections {
     /// The matrix is rejected.
     Refuse,
     /// They get a trace of stiffness, or are excluded from the inverse: several motions of a supernode may move its
@@ -53,10 +53,10 @@ const SMALLEST_PIVOT: f64 = 1e-14;
 const TRACE: f64 = 1e-6;
 
 /// The diagonal of a matrix by tiles.
-pub(super) type Diagonal = [[f64; WIDTH]; MOST_TILE_ROWS];
+pub(super) type MatrixDiagonal = [[f64; WIDTH]; MOST_TILE_ROWS];
 
 /// The diagonal of a matrix given by the tiles of its lower triangle.
-pub(super) fn diagonal(tiles: &[Tile], rows: usize) -> Diagonal {
+pub(super) fn diagonal(tiles: &[InverseTile], rows: usize) -> MatrixDiagonal {
     let mut diagonal = [[0.0; WIDTH]; MOST_TILE_ROWS];
     for (row, entry) in diagonal.as_flattened_mut()[..rows].iter_mut().enumerate() {
         *entry = tiles[at(row / WIDTH, row / WIDTH)][row % WIDTH].0[row % WIDTH];
@@ -66,20 +66,20 @@ pub(super) fn diagonal(tiles: &[Tile], rows: usize) -> Diagonal {
 
 /// Turns the lower triangle of a symmetric matrix, by tiles, into `W`. `Err` contains the row whose pivot is not positive.
 pub(super) fn eliminate(
-    tiles: &mut [Tile],
+    tiles: &mut [InverseTile],
     rows: usize,
-    diagonal: &Diagonal,
-    flat: Flat,
+    diagonal: &MatrixDiagonal,
+    flat: SingularDirections,
     simd: Simd,
 ) -> Result<(), usize> {
     dispatch(simd, Eliminate { tiles, rows, diagonal, flat })
 }
 
 struct Eliminate<'a> {
-    tiles: &'a mut [Tile],
+    tiles: &'a mut [InverseTile],
     rows: usize,
-    diagonal: &'a Diagonal,
-    flat: Flat,
+    diagonal: &'a MatrixDiagonal,
+    flat: SingularDirections,
 }
 
 impl Kernel for Eliminate<'_> {
@@ -89,7 +89,7 @@ impl Kernel for Eliminate<'_> {
     fn run(self) -> Result<(), usize> {
         let Self { tiles, rows, diagonal, flat } = self;
         let count = rows.div_ceil(WIDTH);
-        if flat == Flat::Soften {
+        if flat == SingularDirections::Soften {
             for row in 0..rows {
                 tiles[at(row / WIDTH, row / WIDTH)][row % WIDTH].0[row % WIDTH] *= 1.0 + TRACE;
             }
@@ -122,7 +122,7 @@ impl Kernel for Eliminate<'_> {
 
 /// Subtracts the tile row `k` from those below.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn reduce_below(tiles: &mut [Tile], k: usize, count: usize, minus_g: &Tile) {
+fn reduce_below(tiles: &mut [InverseTile], k: usize, count: usize, minus_g: &InverseTile) {
     for i in k + 1..count {
         if is_zero(&tiles[at(i, k)]) {
             continue;
@@ -151,10 +151,10 @@ fn reduce_below(tiles: &mut [Tile], k: usize, count: usize, minus_g: &Tile) {
     }
 }
 
-const ZERO: Tile = [Lanes::ZERO; WIDTH];
+const ZERO: InverseTile = [Lanes::ZERO; WIDTH];
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn is_zero(tile: &Tile) -> bool {
+fn is_zero(tile: &InverseTile) -> bool {
     let mut bits = [0; WIDTH];
     for c in 0..WIDTH {
         for r in 0..WIDTH {
@@ -171,7 +171,12 @@ fn is_zero(tile: &Tile) -> bool {
 
 /// `G` with `G S Gᵀ = 1`, lower triangular; rows of excluded directions, and beyond `inside`, are zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result<Tile, usize> {
+fn reduced(
+    s: &InverseTile,
+    limits: &[f64; WIDTH],
+    inside: usize,
+    flat: SingularDirections,
+) -> Result<InverseTile, usize> {
     let mut a = [[0.0; WIDTH]; WIDTH];
     let mut g = [[0.0; WIDTH]; WIDTH];
     for r in 0..WIDTH {
@@ -185,7 +190,7 @@ fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result
         let pivot = a[k][k];
         // Not `pivot <= limit`: NaN must not pass.
         if k >= inside || !(pivot > limits[k] && pivot.is_finite()) {
-            if k < inside && (flat == Flat::Refuse || !pivot.is_finite()) {
+            if k < inside && (flat == SingularDirections::Refuse || !pivot.is_finite()) {
                 return Err(k);
             }
             g[k] = [0.0; WIDTH];
@@ -219,7 +224,7 @@ const COLUMNS: usize = 4;
 
 /// `sum -= a b`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn subtract_product(sum: &mut Tile, a: &Tile, b: &Tile) {
+fn subtract_product(sum: &mut InverseTile, a: &InverseTile, b: &InverseTile) {
     let (halves, _) = sum.as_chunks_mut::<COLUMNS>();
     for h in 0..WIDTH / COLUMNS {
         let first = h * COLUMNS;
@@ -235,7 +240,7 @@ fn subtract_product(sum: &mut Tile, a: &Tile, b: &Tile) {
 
 /// `sum -= a bᵀ`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn subtract_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile) {
+fn subtract_product_transposed(sum: &mut InverseTile, a: &InverseTile, b: &InverseTile) {
     let (halves, _) = sum.as_chunks_mut::<COLUMNS>();
     for h in 0..WIDTH / COLUMNS {
         let first = h * COLUMNS;

@@ -58,7 +58,7 @@ use connections::Connections;
 use precomputation::Inverses;
 use saved_levels::Saved;
 use selective_update::{Signatures, touched_domains};
-use supernodes::{Cut, Level, levels};
+use supernodes::{DomainSizes, SupernodeLevel, levels};
 
 pub use inverse::MOST_NODES;
 pub use modes::Modes;
@@ -138,7 +138,7 @@ pub struct Mas {
     /// Steps begun since then; `None` before the first one.
     age: Option<u32>,
     /// The levels of a restored state.
-    restored: Option<Vec<Level>>,
+    restored: Option<Vec<SupernodeLevel>>,
     built: Option<Built>,
     times: MasTimes,
 }
@@ -146,7 +146,7 @@ pub struct Mas {
 /// What is made for matrices on one pattern.
 struct Built {
     pattern: Arc<BlockPattern>,
-    levels: Vec<Level>,
+    levels: Vec<SupernodeLevel>,
     inverses: Stored,
     signatures: Signatures,
     vectors: Vectors,
@@ -167,14 +167,14 @@ impl Mas {
 
     /// The numbers of nodes of all levels, the finest first; nothing before the first update.
     pub fn level_sizes(&self) -> Vec<usize> {
-        self.built.iter().flat_map(|built| &built.levels).map(Level::nodes).collect()
+        self.built.iter().flat_map(|built| &built.levels).map(SupernodeLevel::nodes).collect()
     }
 
     /// The map from the unknowns to a level: the supernode of each. `None` for a level that there is not.
     pub fn supernodes(&self, level: usize) -> Option<Vec<u32>> {
         let levels = &self.built.as_ref()?.levels;
         let (below, _) = levels.split_at_checked(level).filter(|(_, above)| !above.is_empty())?;
-        let up = |node: u32, level: &Level| level.parent[level.place[node as usize] as usize];
+        let up = |node: u32, level: &SupernodeLevel| level.parent[level.place[node as usize] as usize];
         Some((0..levels[0].nodes() as u32).map(|node| below.iter().fold(node, up)).collect())
     }
 
@@ -185,7 +185,7 @@ impl Mas {
             Stored::Single(inverses) => inverses.applied_bytes(),
             Stored::Short(inverses) => inverses.applied_bytes(),
         };
-        inverses + levels.iter().map(Level::bytes).sum::<usize>() + vectors.bytes()
+        inverses + levels.iter().map(SupernodeLevel::bytes).sum::<usize>() + vectors.bytes()
     }
 
     /// The time that each stage has taken so far.
@@ -198,7 +198,7 @@ impl Mas {
         if self.built.as_ref().is_some_and(|built| Arc::ptr_eq(&built.pattern, matrix.pattern())) {
             return;
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let positions = self.positions.as_deref().filter(|x| x.len() == matrix.unknowns());
         let options = &self.options;
         let modes = if positions.is_some() { options.modes } else { Modes::Translations };
@@ -207,7 +207,7 @@ impl Mas {
         let restored =
             self.restored.take().filter(|levels| saved_levels::fit(levels, matrix.unknowns(), sizes));
         let levels = restored.unwrap_or_else(|| {
-            let cut = Cut { by_stiffness, sizes, most_levels: options.levels.max(1) };
+            let cut = DomainSizes { by_stiffness, sizes, most_levels: options.levels.max(1) };
             levels(Connections::of_matrix(matrix), positions, cut)
         });
         let inverses = match options.layout {
@@ -217,7 +217,7 @@ impl Mas {
         let vectors = Vectors::new(&levels, modes);
         let pattern = matrix.pattern().clone();
         self.built = Some(Built { pattern, levels, inverses, signatures: Signatures::default(), vectors });
-        self.times.construction += begun.elapsed();
+        self.times.construction += started.elapsed();
     }
 }
 
@@ -230,9 +230,9 @@ impl Preconditioner for Mas {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "mas")?;
         self.construct(matrix);
-        let begun = Instant::now();
+        let started = Instant::now();
         let Some(Built { levels, inverses, signatures, .. }) = &mut self.built else { return Ok(()) };
-        let changed = signatures.renew(matrix);
+        let changed = signatures.update(matrix);
         let touched = touched_domains(levels, changed.as_deref());
         let updated = match inverses {
             Stored::Single(inverses) => inverses.update(levels, matrix, &touched),
@@ -241,18 +241,18 @@ impl Preconditioner for Mas {
         if updated.is_err() {
             signatures.forget();
         }
-        self.times.precomputation += begun.elapsed();
+        self.times.precomputation += started.elapsed();
         updated
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Some(Built { levels, inverses, vectors, .. }) = &mut self.built else { return };
         match inverses {
             Stored::Single(inverses) => vectors.apply(levels, inverses, r, z),
             Stored::Short(inverses) => vectors.apply(levels, inverses, r, z),
         }
-        self.times.application += begun.elapsed();
+        self.times.application += started.elapsed();
     }
 }
 
@@ -263,10 +263,13 @@ impl SolverState for Mas {
             Stored::Single(inverses) => inverses.bytes(),
             Stored::Short(inverses) => inverses.bytes(),
         };
-        inverses + levels.iter().map(Level::bytes).sum::<usize>() + signatures.bytes() + vectors.bytes()
+        inverses
+            + levels.iter().map(SupernodeLevel::bytes).sum::<usize>()
+            + signatures.bytes()
+            + vectors.bytes()
     }
 
-    /// Cuts the domains anew every few steps.
+    /// Rebuilds the domains every few steps.
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.age = self.age.map(|age| age + 1).filter(|&age| age < self.options.rebuild);
         if self.age.is_some() {
@@ -303,7 +306,7 @@ impl SolverState for Mas {
 
     fn regions(&self) -> Vec<Regions> {
         let levels = self.built.as_ref().map_or(&[][..], |built| &built.levels);
-        let regions = |(number, level): (usize, &Level)| {
+        let regions = |(number, level): (usize, &SupernodeLevel)| {
             let name = format!("level {number}: {} domains of {} nodes", level.domains(), level.nodes());
             let of_node = Regions::of_runs(String::new(), &level.order, &level.starts).of_unknown;
             let supernodes = self.supernodes(number)?;

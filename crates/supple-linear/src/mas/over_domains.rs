@@ -6,7 +6,7 @@
 const GRAIN: usize = 16;
 
 /// Results in the order of the domains.
-pub(super) struct Part<'a, T> {
+pub(super) struct DomainSlice<'a, T> {
     items: &'a mut [T],
     /// The start of each domain's items, and the end of the last; one item per domain if not given.
     starts: Option<&'a [u32]>,
@@ -14,7 +14,7 @@ pub(super) struct Part<'a, T> {
     width: usize,
 }
 
-impl<'a, T> Part<'a, T> {
+impl<'a, T> DomainSlice<'a, T> {
     /// One item per domain.
     pub(super) fn one_each(items: &'a mut [T]) -> Self {
         Self { items, starts: None, width: 1 }
@@ -37,8 +37,8 @@ impl<'a, T> Part<'a, T> {
 /// Calls `work(domain, a, b)` with each domain's items, for the domains from `first`.
 pub(super) fn over_domains<A: Send, B: Send>(
     domains: std::ops::Range<usize>,
-    a: Part<'_, A>,
-    b: Part<'_, B>,
+    a: DomainSlice<'_, A>,
+    b: DomainSlice<'_, B>,
     work: &(impl Fn(usize, &mut [A], &mut [B]) + Sync),
 ) {
     if domains.len() <= GRAIN {

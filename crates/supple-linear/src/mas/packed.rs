@@ -13,23 +13,23 @@ use std::cell::RefCell;
 
 use supple_core::simd::{F32x8, Kernel, Lanes, Simd, WIDTH, dispatch, prefetch};
 
-use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
+use super::inverse::{InverseTile, MOST_TILE_ROWS, MatrixDiagonal, at, triangle};
 
 /// The number type of stored tiles.
-pub(super) trait Entry: Copy + Send + Sync + 'static {
+pub(super) trait TileNumber: Copy + Send + Sync + 'static {
     /// Eight of them: a column of a tile.
     type Column: Copy + Send + Sync + Default + std::fmt::Debug;
     /// The representation of 1.
     const ONE: f32;
     /// The nearest to `ONE` times fractions from -1 to 1.
     fn column(fractions: &Lanes) -> Self::Column;
-    /// Converts a tile to single precision in `room`, unless it is stored so.
-    fn widen(tile: &[Self::Column; WIDTH], room: &mut WideTile);
+    /// Converts a tile to single precision in `scratch`, unless it is stored so.
+    fn widen(tile: &[Self::Column; WIDTH], scratch: &mut WideTile);
     /// The tile in single precision, once it is widened.
-    fn wide<'a>(tile: &'a [Self::Column; WIDTH], room: &'a WideTile) -> &'a WideTile;
+    fn wide<'a>(tile: &'a [Self::Column; WIDTH], scratch: &'a WideTile) -> &'a WideTile;
 }
 
-impl Entry for f32 {
+impl TileNumber for f32 {
     type Column = F32x8;
     const ONE: f32 = 1.0;
 
@@ -54,7 +54,7 @@ impl Entry for f32 {
 /// 1.5 times the number from which neighbours are 1 apart, so that negative values do not bring the sum below it.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
-impl Entry for i16 {
+impl TileNumber for i16 {
     type Column = [i16; WIDTH];
     const ONE: f32 = 32767.0;
 
@@ -70,22 +70,22 @@ impl Entry for i16 {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn widen(tile: &[[i16; WIDTH]; WIDTH], room: &mut WideTile) {
+    fn widen(tile: &[[i16; WIDTH]; WIDTH], scratch: &mut WideTile) {
         for c in 0..WIDTH {
             for r in 0..WIDTH {
-                room[c].0[r] = f32::from(tile[c][r]);
+                scratch[c].0[r] = f32::from(tile[c][r]);
             }
         }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn wide<'a>(_: &'a [[i16; WIDTH]; WIDTH], room: &'a WideTile) -> &'a WideTile {
-        room
+    fn wide<'a>(_: &'a [[i16; WIDTH]; WIDTH], scratch: &'a WideTile) -> &'a WideTile {
+        scratch
     }
 }
 
 /// A tile as it is stored.
-type StoredTile<E> = [<E as Entry>::Column; WIDTH];
+type StoredTile<E> = [<E as TileNumber>::Column; WIDTH];
 
 /// A tile in single precision, as a list of its columns.
 type WideTile = [F32x8; WIDTH];
@@ -94,7 +94,7 @@ const ZEROS: WideTile = [F32x8::ZERO; WIDTH];
 
 /// The inverse of one domain's matrix.
 #[derive(Debug, Clone)]
-pub(super) struct PackedInverse<E: Entry> {
+pub(super) struct PackedInverse<E: TileNumber> {
     /// Tiles (0,0), (1,0), (1,1), (2,0) … of `Q`; each a list of its columns.
     tiles: Vec<StoredTile<E>>,
     /// Per tile row.
@@ -114,7 +114,7 @@ struct RowScales {
     units: [f32; WIDTH],
 }
 
-impl<E: Entry> Default for PackedInverse<E> {
+impl<E: TileNumber> Default for PackedInverse<E> {
     fn default() -> Self {
         Self { tiles: Vec::new(), rows: Vec::new(), scale: 0.0 }
     }
@@ -125,11 +125,11 @@ const NEAREST_CACHE: usize = 32 << 10;
 
 thread_local! {
     /// The workspace of a thread for applying an inverse, kept: otherwise 26 KB would be cleared for every domain.
-    static ROOM: RefCell<Scratch> = const { RefCell::new(Scratch::EMPTY) };
+    static SCRATCH: RefCell<ApplyScratch> = const { RefCell::new(ApplyScratch::EMPTY) };
 }
 
 /// Vectors and tiles by tile rows.
-struct Scratch {
+struct ApplyScratch {
     /// The vector in single precision.
     small: [[f32; WIDTH]; MOST_TILE_ROWS],
     /// The current tile row.
@@ -138,7 +138,7 @@ struct Scratch {
     sums: [WideTile; MOST_TILE_ROWS],
 }
 
-impl Scratch {
+impl ApplyScratch {
     const EMPTY: Self = Self {
         small: [[0.0; WIDTH]; MOST_TILE_ROWS],
         wide: [ZEROS; MOST_TILE_ROWS],
@@ -146,9 +146,9 @@ impl Scratch {
     };
 }
 
-impl<E: Entry> PackedInverse<E> {
+impl<E: TileNumber> PackedInverse<E> {
     /// Stores `W` of a matrix with a diagonal.
-    pub(super) fn store(&mut self, w: &[Tile], rows: usize, diagonal: &Diagonal, simd: Simd) {
+    pub(super) fn store(&mut self, w: &[InverseTile], rows: usize, diagonal: &MatrixDiagonal, simd: Simd) {
         let tile_rows = rows.div_ceil(WIDTH);
         let largest = diagonal.as_flattened().iter().fold(0.0, |a: f64, b| a.max(*b));
         self.scale = 1.0 / largest;
@@ -166,7 +166,7 @@ impl<E: Entry> PackedInverse<E> {
     /// `x = A⁻¹ x`. The inverse applied next is prefetched meanwhile, if it fits in the cache.
     pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
         let next = next.unwrap_or(self);
-        ROOM.with_borrow_mut(|room| dispatch(simd, Multiply { inverse: self, x, room, next }));
+        SCRATCH.with_borrow_mut(|scratch| dispatch(simd, MultiplyPacked { inverse: self, x, scratch, next }));
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -175,13 +175,13 @@ impl<E: Entry> PackedInverse<E> {
 }
 
 /// Converts `W` to fractions of the largest number in each row.
-struct Store<'a, E: Entry> {
-    w: &'a [Tile],
-    diagonal: &'a Diagonal,
+struct Store<'a, E: TileNumber> {
+    w: &'a [InverseTile],
+    diagonal: &'a MatrixDiagonal,
     inverse: &'a mut PackedInverse<E>,
 }
 
-impl<E: Entry> Kernel for Store<'_, E> {
+impl<E: TileNumber> Kernel for Store<'_, E> {
     type Output = ();
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -212,20 +212,20 @@ impl<E: Entry> Kernel for Store<'_, E> {
     }
 }
 
-struct Multiply<'a, E: Entry> {
+struct MultiplyPacked<'a, E: TileNumber> {
     inverse: &'a PackedInverse<E>,
     x: &'a mut [f64],
-    room: &'a mut Scratch,
+    scratch: &'a mut ApplyScratch,
     /// The inverse applied next; itself if there is none.
     next: &'a PackedInverse<E>,
 }
 
-impl<E: Entry> Kernel for Multiply<'_, E> {
+impl<E: TileNumber> Kernel for MultiplyPacked<'_, E> {
     type Output = ();
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let Self { inverse, x, room, next } = self;
+        let Self { inverse, x, scratch, next } = self;
         let size = largest(x);
         // A vector of zeros, or with an infinity, is left unchanged; so is one of zeros and NaN, which never compares
         // as larger. There is nothing to apply after a failed update.
@@ -234,7 +234,7 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
         }
         let both = size_of_val(&inverse.tiles[..]) + size_of_val(&next.tiles[..]);
         let ahead = if both <= NEAREST_CACHE { &next.tiles[..] } else { &[] };
-        let Scratch { small, wide, sums } = room;
+        let ApplyScratch { small, wide, sums } = scratch;
         let count = inverse.rows.len();
         let (small, wide, sums) = (&mut small[..count], &mut wide[..count], &mut sums[..count]);
         shrink(x, 1.0 / size, &inverse.rows, small);
@@ -319,7 +319,7 @@ fn grow(small: &[[f32; WIDTH]], factor: f64, scales: &[RowScales], x: &mut [f64]
 
 /// `tᵢ = Eᵢ Σⱼ Qᵢⱼ xⱼ`; leaves the tiles in `wide`, unless they are stored so.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn row_product<E: Entry>(
+fn row_product<E: TileNumber>(
     row: &[StoredTile<E>],
     x: &[[f32; WIDTH]],
     wide: &mut [WideTile],
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn fractions_are_rounded_to_the_nearest_whole_number() {
-        let one = f64::from(<i16 as Entry>::ONE);
+        let one = f64::from(<i16 as TileNumber>::ONE);
         let steps =
             [1.0, -1.0, 1.0 + f64::EPSILON, 0.5 / one, -0.5 / one, -1.5 / one, 12345.4 / one, -12345.6 / one];
         let expected = [32767, -32767, 32767, 0, 0, -2, 12345, -12346];

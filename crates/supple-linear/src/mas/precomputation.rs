@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::coarse_rows::{CoarseRow, Rows};
-use super::inverse::{Flat, Tile, diagonal, eliminate, triangle};
+use super::coarse_rows::{CoarseRow, LevelRows};
+use super::inverse::{InverseTile, SingularDirections, diagonal, eliminate, triangle};
 use super::modes::Modes;
-use super::over_domains::{Part, over_domains};
-use super::packed::{Entry, PackedInverse};
-use super::supernodes::Level;
+use super::over_domains::{DomainSlice, over_domains};
+use super::packed::{PackedInverse, TileNumber};
+use super::supernodes::SupernodeLevel;
 use crate::{BlockMatrix, LinearError, domain_not_definite};
 use supple_core::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
 #[derive(Debug, Clone)]
-pub(super) struct Inverses<E: Entry> {
+pub(super) struct Inverses<E: TileNumber> {
     pub modes: Modes,
     pub simd: Simd,
     /// By level, by domain.
@@ -25,12 +25,12 @@ pub(super) struct Inverses<E: Entry> {
 
 thread_local! {
     /// The tiles of the domain a thread is processing.
-    static TILES: RefCell<Vec<Tile>> = const { RefCell::new(Vec::new()) };
+    static TILES: RefCell<Vec<InverseTile>> = const { RefCell::new(Vec::new()) };
 }
 
-impl<E: Entry> Inverses<E> {
+impl<E: TileNumber> Inverses<E> {
     /// Allocates all levels.
-    pub(super) fn new(levels: &[Level], modes: Modes, simd: Simd) -> Self {
+    pub(super) fn new(levels: &[SupernodeLevel], modes: Modes, simd: Simd) -> Self {
         let domains = levels.iter().map(|level| vec![PackedInverse::default(); level.domains()]).collect();
         let coarse = levels[1..].iter().map(|level| vec![CoarseRow::default(); level.nodes()]).collect();
         Self { modes, simd, domains, coarse }
@@ -39,7 +39,7 @@ impl<E: Entry> Inverses<E> {
     /// Recomputes the domains of each level that are `touched`.
     pub(super) fn update(
         &mut self,
-        levels: &[Level],
+        levels: &[SupernodeLevel],
         matrix: &BlockMatrix,
         touched: &[Vec<bool>],
     ) -> Result<(), LinearError> {
@@ -47,11 +47,15 @@ impl<E: Entry> Inverses<E> {
         for (l, level) in levels.iter().enumerate() {
             let (finer, coarser) = self.coarse.split_at_mut(l);
             let rows = match finer.last() {
-                None => Rows::Fine(matrix, &outside),
-                Some(rows) => Rows::Coarse(rows, self.modes.count()),
+                None => LevelRows::Fine(matrix, &outside),
+                Some(rows) => LevelRows::Coarse(rows, self.modes.count()),
             };
             let coarse = coarser.first_mut().map_or(&mut [][..], |coarse| &mut coarse[..]);
-            let task = Task { rows, level, flat: if l == 0 { Flat::Refuse } else { Flat::Soften } };
+            let task = LevelTask {
+                rows,
+                level,
+                flat: if l == 0 { SingularDirections::Refuse } else { SingularDirections::Soften },
+            };
             let refused = task.run(self.modes, self.simd, &touched[l], &mut self.domains[l], coarse);
             match refused {
                 Some(place) if l == 0 => {
@@ -75,15 +79,15 @@ impl<E: Entry> Inverses<E> {
 }
 
 /// The work of one level.
-struct Task<'a> {
-    rows: Rows<'a>,
-    level: &'a Level,
-    flat: Flat,
+struct LevelTask<'a> {
+    rows: LevelRows<'a>,
+    level: &'a SupernodeLevel,
+    flat: SingularDirections,
 }
 
-impl Task<'_> {
+impl LevelTask<'_> {
     /// Returns the first slot whose pivot is not positive.
-    fn run<E: Entry>(
+    fn run<E: TileNumber>(
         &self,
         modes: Modes,
         simd: Simd,
@@ -93,7 +97,7 @@ impl Task<'_> {
     ) -> Option<usize> {
         let refused = AtomicUsize::new(usize::MAX);
         let (inverses, coarse) =
-            (Part::one_each(inverses), Part::listed(coarse, &self.level.parent_starts, 1));
+            (DomainSlice::one_each(inverses), DomainSlice::listed(coarse, &self.level.parent_starts, 1));
         over_domains(0..touched.len(), inverses, coarse, &|domain, inverse, coarse| {
             if !touched[domain] {
                 return;
@@ -108,7 +112,7 @@ impl Task<'_> {
         Some(refused.into_inner()).filter(|&place| place != usize::MAX)
     }
 
-    fn invert<E: Entry>(
+    fn invert<E: TileNumber>(
         &self,
         domain: usize,
         inverse: &mut PackedInverse<E>,

@@ -5,13 +5,13 @@
 use glam::DVec3;
 
 use super::modes::ParentWeight;
-use super::supernodes::{Grouping, Level};
+use super::supernodes::{Grouping, SupernodeLevel};
 use supple_core::state_words::{numbers, push};
 
 /// The state of the domains in a checkpoint.
 pub(super) enum Saved {
     /// They were built.
-    Levels(Vec<Level>),
+    Levels(Vec<SupernodeLevel>),
     /// They are due, to be built from these positions.
     Due(Vec<DVec3>),
 }
@@ -24,18 +24,18 @@ pub(super) fn write_due(age: u32, positions: &[DVec3]) -> Vec<u32> {
 }
 
 /// The age of the levels, their number, and each one's lists with their lengths.
-pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
+pub(super) fn write(age: u32, levels: &[SupernodeLevel]) -> Vec<u32> {
     let mut words = vec![age, levels.len() as u32];
     for level in levels {
         for list in [&level.order, &level.starts, &level.parent, &level.parent_starts] {
             words.push(list.len() as u32);
             words.extend(list);
         }
-        let seat = |seat: &ParentWeight| {
-            let [x, y, z] = seat.offset;
-            [x, y, z, seat.ratio].map(f32::to_bits)
+        let parent_weight = |parent_weight: &ParentWeight| {
+            let [x, y, z] = parent_weight.offset;
+            [x, y, z, parent_weight.ratio].map(f32::to_bits)
         };
-        words.extend(level.seats.iter().flat_map(seat));
+        words.extend(level.parent_weights.iter().flat_map(parent_weight));
     }
     words
 }
@@ -49,7 +49,7 @@ pub(super) fn read(words: &[u32]) -> Option<(u32, Saved)> {
         let due = places.iter().map(|words| DVec3::from_array(numbers(words))).collect();
         return more.is_empty().then_some((age, Saved::Due(due)));
     }
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<SupernodeLevel> = Vec::new();
     for _ in 0..count {
         let level = read_level(&mut rest)?;
         let fits = levels.last().is_none_or(|below| below.supernodes() == level.nodes());
@@ -62,15 +62,15 @@ pub(super) fn read(words: &[u32]) -> Option<(u32, Saved)> {
 
 /// Whether levels have this many unknowns, and domains no larger than these options allow: a run may be resumed with
 /// different ones.
-pub(super) fn fit(levels: &[Level], unknowns: usize, [finest, coarse]: [usize; 2]) -> bool {
-    let small = |(l, level): (usize, &Level)| {
+pub(super) fn fit(levels: &[SupernodeLevel], unknowns: usize, [finest, coarse]: [usize; 2]) -> bool {
+    let small = |(l, level): (usize, &SupernodeLevel)| {
         let most = if l == 0 { finest } else { coarse };
         (0..level.domains()).all(|domain| level.places_of(domain).len() <= most)
     };
     levels[0].nodes() == unknowns && levels.iter().enumerate().all(small)
 }
 
-fn read_level(rest: &mut &[u32]) -> Option<Level> {
+fn read_level(rest: &mut &[u32]) -> Option<SupernodeLevel> {
     let mut list = || {
         let length = take(rest, 1)?[0] as usize;
         take(rest, length).map(<[u32]>::to_vec)
@@ -90,12 +90,16 @@ fn read_level(rest: &mut &[u32]) -> Option<Level> {
         return None;
     }
     let (bits, _) = take(rest, 4 * parent.len())?.as_chunks();
-    let seat = |bits: &[u32; 4]| {
+    let parent_weight = |bits: &[u32; 4]| {
         let [x, y, z, ratio] = bits.map(f32::from_bits);
         ParentWeight { offset: [x, y, z], ratio }
     };
-    let level =
-        Level { parent, parent_starts, seats: bits.iter().map(seat).collect(), ..Level::of(grouping) };
+    let level = SupernodeLevel {
+        parent,
+        parent_starts,
+        parent_weights: bits.iter().map(parent_weight).collect(),
+        ..SupernodeLevel::of(grouping)
+    };
     let inside = |domain: usize| {
         let parents = level.parents_of(domain);
         level.parent.is_empty()

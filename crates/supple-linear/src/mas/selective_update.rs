@@ -5,7 +5,7 @@
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
 
-use super::supernodes::Level;
+use super::supernodes::SupernodeLevel;
 use crate::BlockMatrix;
 
 /// Nodes per task.
@@ -18,12 +18,12 @@ pub(super) struct Signatures(Vec<u64>);
 impl Signatures {
     /// Stores the signatures of a matrix; returns the nodes whose own have changed, or `None` if all must be
     /// considered changed.
-    pub(super) fn renew(&mut self, matrix: &BlockMatrix) -> Option<Vec<u32>> {
+    pub(super) fn update(&mut self, matrix: &BlockMatrix) -> Option<Vec<u32>> {
         let count = matrix.pattern().unknowns();
         let known = self.0.len() == count;
         self.0.resize(count, 0);
         let outside = matrix.outside_rows();
-        let renew = |(chunk, own): (usize, &mut [u64])| {
+        let update = |(chunk, own): (usize, &mut [u64])| {
             let mut changed = Vec::new();
             for (node, own) in (chunk * NODES..).zip(own) {
                 let mut signature = folded(0, node as u64, &matrix.diagonal_block(node));
@@ -37,7 +37,7 @@ impl Signatures {
             }
             changed
         };
-        let changed: Vec<Vec<u32>> = self.0.par_chunks_mut(NODES).enumerate().map(renew).collect();
+        let changed: Vec<Vec<u32>> = self.0.par_chunks_mut(NODES).enumerate().map(update).collect();
         known.then(|| changed.concat())
     }
 
@@ -81,7 +81,7 @@ const fn factors() -> [u64; 9] {
 }
 
 /// The domains of each level touched by some nodes of the finest one; all of them if there is no list.
-pub(super) fn touched_domains(levels: &[Level], nodes: Option<&[u32]>) -> Vec<Vec<bool>> {
+pub(super) fn touched_domains(levels: &[SupernodeLevel], nodes: Option<&[u32]>) -> Vec<Vec<bool>> {
     let Some(nodes) = nodes else { return levels.iter().map(|level| vec![true; level.domains()]).collect() };
     let mut nodes = nodes.to_vec();
     let mut touched = Vec::new();

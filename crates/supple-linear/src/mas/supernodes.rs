@@ -11,7 +11,7 @@ use super::connections::Connections;
 use super::modes::ParentWeight;
 use super::morton_domains::{morton_order, runs};
 use super::stiffness_domains::strong_groups;
-use crate::{Graph, graph_order};
+use crate::{CouplingGraph, graph_order};
 
 /// Nodes in an order, split into domains.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct Grouping {
 
 /// A level's domains, and the supernodes built from them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Level {
+pub(super) struct SupernodeLevel {
     /// The node of each slot.
     pub order: Vec<u32>,
     /// The slot of each node.
@@ -36,10 +36,10 @@ pub(super) struct Level {
     /// The first supernode of each domain, and the end.
     pub parent_starts: Vec<u32>,
     /// The position of each slot's node in its supernode.
-    pub seats: Vec<ParentWeight>,
+    pub parent_weights: Vec<ParentWeight>,
 }
 
-impl Level {
+impl SupernodeLevel {
     /// The number of domains.
     pub(super) fn domains(&self) -> usize {
         self.starts.len() - 1
@@ -63,7 +63,7 @@ impl Level {
     pub(super) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.place.len() + self.starts.len())
             + 4 * (self.parent.len() + self.parent_starts.len())
-            + size_of::<ParentWeight>() * self.seats.len()
+            + size_of::<ParentWeight>() * self.parent_weights.len()
     }
 
     pub(super) fn of(grouping: Grouping) -> Self {
@@ -71,7 +71,7 @@ impl Level {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
         let parent_starts = vec![0; starts.len()];
-        Self { order, place, starts, parent: Vec::new(), parent_starts, seats: Vec::new() }
+        Self { order, place, starts, parent: Vec::new(), parent_starts, parent_weights: Vec::new() }
     }
 
     /// Splits every domain into its connected components, numbered in the order of their first slots.
@@ -107,8 +107,8 @@ impl Level {
 
     /// Computes every node's position in its supernode: the centre of a supernode is the mean of its nodes' centres,
     /// its radius the largest distance from there plus the node's own radius.
-    fn seat(&mut self, frames: &Frames) -> Frames {
-        let mut next = Frames::still(self.supernodes());
+    fn parent_weight(&mut self, frames: &SupernodeFrames) -> SupernodeFrames {
+        let mut next = SupernodeFrames::still(self.supernodes());
         let mut counts = vec![0.0; self.supernodes()];
         let of = |place: usize| frames.of(self.order[place] as usize);
         for (place, &parent) in self.parent.iter().enumerate() {
@@ -118,27 +118,28 @@ impl Level {
         next.centres.iter_mut().zip(counts).for_each(|(centre, count)| *centre /= count);
         for (place, &parent) in self.parent.iter().enumerate() {
             let (centre, radius) = of(place);
-            let reach = centre.distance(next.centres[parent as usize]) + radius;
-            next.radii[parent as usize] = next.radii[parent as usize].max(reach);
+            let extent = centre.distance(next.centres[parent as usize]) + radius;
+            next.radii[parent as usize] = next.radii[parent as usize].max(extent);
         }
-        let seat = |place: usize, parent: u32| {
-            let ((centre, radius), (above, reach)) = (of(place), next.of(parent as usize));
-            let scale = if reach > 0.0 { 1.0 / reach } else { 0.0 };
+        let parent_weight = |place: usize, parent: u32| {
+            let ((centre, radius), (above, extent)) = (of(place), next.of(parent as usize));
+            let scale = if extent > 0.0 { 1.0 / extent } else { 0.0 };
             let offset = ((centre - above) * scale).to_array().map(|o| o as f32);
             ParentWeight { offset, ratio: (radius * scale) as f32 }
         };
-        self.seats = self.parent.iter().enumerate().map(|(place, &parent)| seat(place, parent)).collect();
+        self.parent_weights =
+            self.parent.iter().enumerate().map(|(place, &parent)| parent_weight(place, parent)).collect();
         next
     }
 }
 
 /// Centres and radii of a level's nodes.
-struct Frames {
+struct SupernodeFrames {
     centres: Vec<DVec3>,
     radii: Vec<f64>,
 }
 
-impl Frames {
+impl SupernodeFrames {
     fn still(count: usize) -> Self {
         Self { centres: vec![DVec3::ZERO; count], radii: vec![0.0; count] }
     }
@@ -184,7 +185,7 @@ const SHRINK: f64 = 0.75;
 
 /// How levels are built.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut {
+pub(super) struct DomainSizes {
     /// Along strong connections instead of the Morton curve.
     pub by_stiffness: bool,
     /// Nodes per domain of the finest level and of all others.
@@ -197,12 +198,12 @@ pub(super) struct Cut {
 pub(super) fn levels(
     connections: Connections,
     positions: Option<&[DVec3]>,
-    Cut { by_stiffness, sizes: [finest, coarse], most_levels }: Cut,
-) -> Vec<Level> {
+    DomainSizes { by_stiffness, sizes: [finest, coarse], most_levels }: DomainSizes,
+) -> Vec<SupernodeLevel> {
     let count = connections.starts.len() - 1;
     let mut frames = match positions {
-        Some(positions) => Frames { centres: positions.to_vec(), radii: vec![0.0; count] },
-        None => Frames::still(count),
+        Some(positions) => SupernodeFrames { centres: positions.to_vec(), radii: vec![0.0; count] },
+        None => SupernodeFrames::still(count),
     };
     let mut levels = Vec::new();
     let mut connections = connections;
@@ -215,7 +216,7 @@ pub(super) fn levels(
         } else {
             runs((0..connections.starts.len() as u32 - 1).collect(), size)
         };
-        let mut level = Level::of(grouping);
+        let mut level = SupernodeLevel::of(grouping);
         let last = level.domains() <= 1 || levels.len() + 1 == most_levels;
         if !last {
             level.split_into_supernodes(&connections);
@@ -227,7 +228,7 @@ pub(super) fn levels(
             levels.push(level);
             return levels;
         }
-        frames = level.seat(&frames);
+        frames = level.parent_weight(&frames);
         connections = connections.coarsened(&level);
         levels.push(level);
         size = coarse;
@@ -237,6 +238,6 @@ pub(super) fn levels(
 fn finest_order(connections: &Connections, positions: Option<&[DVec3]>) -> Vec<u32> {
     match positions {
         Some(positions) => morton_order(positions),
-        None => graph_order(Graph::new(&connections.starts, &connections.neighbours)),
+        None => graph_order(CouplingGraph::new(&connections.starts, &connections.neighbours)),
     }
 }

@@ -9,7 +9,7 @@ use super::coarse_rows::CoarseRow;
 use super::*;
 use crate::{CholeskyFactor, LinearSolver, PreconditionedSolver, SolveOutcome, StopRule};
 
-struct Body {
+struct TestBody {
     matrix: BlockMatrix,
     positions: Vec<DVec3>,
 }
@@ -20,14 +20,14 @@ fn wave(n: usize) -> Vec<DVec3> {
 }
 
 /// Springs of given stiffness between points, each on a mass.
-fn springs(positions: Vec<DVec3>, pairs: &[([u32; 2], f64)], mass: f64) -> Body {
+fn springs(positions: Vec<DVec3>, pairs: &[([u32; 2], f64)], mass: f64) -> TestBody {
     let known: Vec<[u32; 2]> = pairs.iter().map(|(pair, _)| *pair).collect();
     let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; positions.len()], &known)));
     for &([a, b], stiffness) in pairs {
         add_spring(&mut matrix, &positions, [a, b], stiffness);
     }
     (0..positions.len() as u32).for_each(|v| matrix.add_diagonal(v, mass * DMat3::IDENTITY));
-    Body { matrix, positions }
+    TestBody { matrix, positions }
 }
 
 fn add_spring(matrix: &mut BlockMatrix, positions: &[DVec3], [a, b]: [u32; 2], stiffness: f64) {
@@ -39,7 +39,7 @@ fn add_spring(matrix: &mut BlockMatrix, positions: &[DVec3], [a, b]: [u32; 2], s
 }
 
 /// `copies` wavy sheets of `n` squared vertices, separated by `gap` and not connected.
-fn sheets(n: u32, copies: u32, gap: f64) -> Body {
+fn sheets(n: u32, copies: u32, gap: f64) -> TestBody {
     let position = |v: u32| {
         let (copy, i, j) = (v / (n * n), f64::from(v % n), f64::from(v / n % n));
         DVec3::new(i, 0.3 * (0.8 * i).sin() * (0.6 * j).cos() + gap * f64::from(copy), j)
@@ -55,7 +55,7 @@ fn sheets(n: u32, copies: u32, gap: f64) -> Body {
 }
 
 /// A block of `n` x `n` x `2 n` vertices with columns that are `contrast` times as stiff.
-fn columns(n: u32, contrast: f64) -> Body {
+fn columns(n: u32, contrast: f64) -> TestBody {
     let at = |v: u32| [v % n, v / n % n, v / (n * n)];
     let stiff = |v: u32| at(v)[0] % 4 < 2 && at(v)[1] % 4 < 2;
     let mut pairs = Vec::new();
@@ -86,7 +86,7 @@ fn all_options() -> impl Iterator<Item = MasOptions> {
     })
 }
 
-fn updated(body: &Body, options: MasOptions) -> Mas {
+fn updated(body: &TestBody, options: MasOptions) -> Mas {
     let mut mas = Mas::new(options, Some(body.positions.clone().into()));
     mas.update(&body.matrix).unwrap();
     mas
@@ -116,20 +116,20 @@ fn solution(
     (x, outcome)
 }
 
-fn iterations(body: &Body, options: MasOptions) -> usize {
+fn iterations(body: &TestBody, options: MasOptions) -> usize {
     let mas = Mas::new(options, Some(body.positions.clone().into()));
     solution(&mut PreconditionedSolver::new(mas), &body.matrix, 1e-6).1.iterations
 }
 
 /// The motion of every unknown when one unknown of one supernode of a level moves.
-fn prolonged(levels: &[Level], modes: Modes, level: usize, column: usize) -> Vec<f64> {
-    fn down<const C: usize, const M: usize>(level: &Level, above: &[f64]) -> Vec<f64> {
+fn prolonged(levels: &[SupernodeLevel], modes: Modes, level: usize, column: usize) -> Vec<f64> {
+    fn down<const C: usize, const M: usize>(level: &SupernodeLevel, above: &[f64]) -> Vec<f64> {
         let mut below = vec![0.0; C * level.nodes()];
         for (place, &node) in level.order.iter().enumerate() {
             let parent = level.parent[place] as usize;
             let motion: &[f64; M] = above[M * parent..][..M].try_into().unwrap();
             let own: &mut [f64; C] = (&mut below[C * node as usize..][..C]).try_into().unwrap();
-            level.seats[place].prolong_add(motion, own);
+            level.parent_weights[place].prolong_add(motion, own);
         }
         below
     }
@@ -165,7 +165,7 @@ fn entry(rows: &[CoarseRow], count: usize, [i, j]: [usize; 2]) -> f64 {
 }
 
 /// Random points and springs, some of them outside the pattern.
-fn random_body(nodes: u32, pairs: &[(u32, u32)], outside: &[(u32, u32)]) -> Body {
+fn random_body(nodes: u32, pairs: &[(u32, u32)], outside: &[(u32, u32)]) -> TestBody {
     let legal = |&(a, b): &(u32, u32)| [a % nodes, b % nodes];
     let inside = pairs.iter().map(legal).filter(|[a, b]| a != b).map(|pair| (pair, 3.0));
     let mut body = springs(wave(nodes as usize), &inside.collect::<Vec<_>>(), 0.1);
@@ -274,7 +274,7 @@ fn contacts_connect_supernodes() {
     let body = sheets(12, 2, 1e-3);
     let options = MasOptions { partition: Partition::Morton, ..MasOptions::default() };
     let apart = updated(&body, options).level_sizes();
-    let mut touching = Body { matrix: body.matrix.clone(), positions: body.positions.clone() };
+    let mut touching = TestBody { matrix: body.matrix.clone(), positions: body.positions.clone() };
     (0..144).for_each(|v| add_spring(&mut touching.matrix, &body.positions, [v, v + 144], 1e3));
     assert_eq!(touching.matrix.outside().len(), 144);
     let mas = updated(&touching, options);
@@ -312,12 +312,12 @@ fn few_domains_are_touched_by_few_changes() {
     let Some(Built { levels, signatures, .. }) = &mut mas.built else { panic!("it was updated") };
     let mut changed = body.matrix.clone();
     changed.add_diagonal(17, DMat3::IDENTITY);
-    let nodes = signatures.renew(&changed).unwrap();
+    let nodes = signatures.update(&changed).unwrap();
     assert_eq!(nodes, [17]);
     assert!(
         touched_domains(levels, Some(&nodes)).iter().all(|flags| flags.iter().filter(|f| **f).count() == 1)
     );
-    assert_eq!(signatures.renew(&changed).unwrap(), Vec::<u32>::new());
+    assert_eq!(signatures.update(&changed).unwrap(), Vec::<u32>::new());
 }
 
 #[test]
@@ -399,9 +399,9 @@ fn domains_that_no_step_has_used_yet_are_cut_from_where_they_were_due() {
             mas = Mas::new(MasOptions::default(), Some(body.positions.clone().into()));
             mas.restore(&words);
         }
-        let begun: Vec<bool> = (0..3).map(|_| mas.begin_step(&body.positions)).collect();
+        let started: Vec<bool> = (0..3).map(|_| mas.begin_step(&body.positions)).collect();
         mas.update(&body.matrix).unwrap();
-        (begun, mas.built.unwrap().levels)
+        (started, mas.built.unwrap().levels)
     };
     assert_eq!(cut(false), cut(true));
 }

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::LinearOperator;
 use crate::matrix::extra_rows::ExtraRows;
 use crate::matrix::point_hessians::PointHessians;
-use crate::ordering::node_order::Graph;
+use crate::ordering::node_order::CouplingGraph;
 use supple_core::state_words as words;
 
 /// The sparsity pattern. Hard-pinned vertices have no row: they are not unknowns.
@@ -27,7 +27,7 @@ pub struct BlockPattern {
     diagonal: Vec<usize>,
 }
 
-const HELD: u32 = u32::MAX;
+const PINNED: u32 = u32::MAX;
 
 /// Rows per task.
 const ROWS: usize = 512;
@@ -42,18 +42,18 @@ impl BlockPattern {
         [hash as u32, (hash >> 32) as u32]
     }
 
-    /// The pattern of a system with one unknown 3-vector per vertex that is not `held`, coupled by `pairs` of
+    /// The pattern of a system with one unknown 3-vector per vertex that is not `pinned`, coupled by `pairs` of
     /// vertices (in any order, repeats allowed).
-    pub fn new(held: &[bool], pairs: &[[u32; 2]]) -> Self {
-        let mut unknown_of_vertex = vec![HELD; held.len()];
+    pub fn new(pinned: &[bool], pairs: &[[u32; 2]]) -> Self {
+        let mut unknown_of_vertex = vec![PINNED; pinned.len()];
         let mut count = 0;
-        for (unknown, _) in unknown_of_vertex.iter_mut().zip(held).filter(|(_, held)| !**held) {
+        for (unknown, _) in unknown_of_vertex.iter_mut().zip(pinned).filter(|(_, pinned)| !**pinned) {
             *unknown = count;
             count += 1;
         }
         let unknowns = |pair: &[u32; 2]| {
             let [i, j] = pair.map(|v| unknown_of_vertex[v as usize]);
-            (i != HELD && j != HELD && i != j).then_some([i as usize, j as usize])
+            (i != PINNED && j != PINNED && i != j).then_some([i as usize, j as usize])
         };
         let mut starts = vec![0; count as usize + 1];
         for [i, j] in pairs.iter().filter_map(unknowns) {
@@ -119,7 +119,7 @@ impl BlockPattern {
     /// The block row of a vertex, `None` if it is pinned.
     pub fn unknown(&self, vertex: u32) -> Option<usize> {
         let unknown = self.unknown_of_vertex[vertex as usize];
-        (unknown != HELD).then_some(unknown as usize)
+        (unknown != PINNED).then_some(unknown as usize)
     }
 
     /// The columns of row `i`, ascending, with the slot of the first.
@@ -129,8 +129,8 @@ impl BlockPattern {
     }
 
     /// The coupling graph; every unknown is also coupled with itself.
-    pub fn graph(&self) -> Graph<'_> {
-        Graph::new(&self.row_starts, &self.columns)
+    pub fn graph(&self) -> CouplingGraph<'_> {
+        CouplingGraph::new(&self.row_starts, &self.columns)
     }
 
     /// The slot of the diagonal block of row `i`.

@@ -17,12 +17,12 @@ pub struct PointHessians {
     /// The points of each row with the weight of the row's vertex.
     in_row: Vec<(u32, f64)>,
     /// Couplings outside the pattern, by parts of the rows.
-    outside: Vec<Part>,
+    outside: Vec<RowRange>,
 }
 
 /// Couplings of some rows outside the pattern, and a buffer for the sums of one row.
 #[derive(Debug, Clone, Default)]
-struct Part {
+struct RowRange {
     outside: Vec<ExtraBlock>,
     row: Vec<(u32, DMat3)>,
 }
@@ -88,7 +88,7 @@ impl PointHessians {
         self.sort_by_row(pattern);
         let rows = pattern.unknowns();
         let mut parts = std::mem::take(&mut self.outside);
-        parts.resize_with(parts.len().max(rows.div_ceil(ROWS)), Part::default);
+        parts.resize_with(parts.len().max(rows.div_ceil(ROWS)), RowRange::default);
         self.add_rows(pattern, 0, rows, blocks, &mut parts[..rows.div_ceil(ROWS)]);
         for part in &mut parts[..rows.div_ceil(ROWS)] {
             outside.append(&mut part.outside);
@@ -103,7 +103,7 @@ impl PointHessians {
         first: usize,
         end: usize,
         blocks: &mut [DMat3],
-        parts: &mut [Part],
+        parts: &mut [RowRange],
     ) {
         if parts.len() > 1 {
             let (left, right) = parts.split_at_mut(parts.len() / 2);
@@ -167,11 +167,11 @@ mod tests {
             points in prop::collection::vec(
                 (prop::collection::btree_map(0u32..700, -1.0..1.0f64, 1..6), prop::array::uniform3(-1.0..1.0f64)), 0..60),
             pairs in prop::collection::vec([0u32..700, 0u32..700], 0..200),
-            held in prop::collection::vec(0usize..700, 0..5),
+            pinned in prop::collection::vec(0usize..700, 0..5),
         ) {
-            let mut is_held = vec![false; 700];
-            held.iter().for_each(|&v| is_held[v] = true);
-            let pattern = Arc::new(BlockPattern::new(&is_held, &pairs));
+            let mut is_pinned = vec![false; 700];
+            pinned.iter().for_each(|&v| is_pinned[v] = true);
+            let pattern = Arc::new(BlockPattern::new(&is_pinned, &pairs));
             let (mut by_rows, mut by_points) = (BlockMatrix::zero(pattern.clone()), BlockMatrix::zero(pattern.clone()));
             let mut sums = PointHessians::default();
             for (point, n) in &points {

@@ -14,7 +14,7 @@ use supple_core::parallel::prelude::*;
 
 /// The order in which rows can be processed in parallel.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Schedule {
+pub(crate) struct ColourSchedule {
     /// The node of each slot.
     pub order: Vec<u32>,
     /// The slot of each node.
@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
     pub chunk: usize,
 }
 
-impl Schedule {
+impl ColourSchedule {
     pub(crate) fn new(order: Vec<u32>, colours: Vec<usize>, chunk: usize) -> Self {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
@@ -38,7 +38,7 @@ impl Schedule {
 }
 
 /// A block of a factor: nine numbers, or one for a multiple of the identity.
-pub(crate) trait Block:
+pub(crate) trait FactorBlock:
     Copy + Debug + Send + Sync + Mul<DVec3, Output = DVec3> + Mul<Self, Output = Self>
 {
     /// Its stored form.
@@ -47,7 +47,7 @@ pub(crate) trait Block:
     fn wide(stored: &Self::Stored) -> Self;
 }
 
-impl Block for DMat3 {
+impl FactorBlock for DMat3 {
     type Stored = [f32; 9];
 
     fn narrow(self) -> [f32; 9] {
@@ -60,7 +60,7 @@ impl Block for DMat3 {
     }
 }
 
-impl Block for f64 {
+impl FactorBlock for f64 {
     type Stored = f32;
 
     fn narrow(self) -> f32 {
@@ -75,19 +75,19 @@ impl Block for f64 {
 
 /// Blocks by rows; columns are slots.
 #[derive(Debug, Clone)]
-pub(crate) struct Rows<B: Block> {
+pub(crate) struct FactorRows<B: FactorBlock> {
     starts: Vec<usize>,
     columns: Vec<u32>,
     blocks: Vec<B::Stored>,
 }
 
-impl<B: Block> Default for Rows<B> {
+impl<B: FactorBlock> Default for FactorRows<B> {
     fn default() -> Self {
         Self { starts: vec![0], columns: Vec::new(), blocks: Vec::new() }
     }
 }
 
-impl<B: Block> Rows<B> {
+impl<B: FactorBlock> FactorRows<B> {
     pub(crate) fn clear(&mut self) {
         self.starts.truncate(1);
         self.columns.clear();
@@ -122,21 +122,21 @@ impl<B: Block> Rows<B> {
 
 /// The factors.
 #[derive(Debug, Clone)]
-pub(crate) struct Triangular<B: Block> {
-    pub schedule: Schedule,
+pub(crate) struct Triangular<B: FactorBlock> {
+    pub schedule: ColourSchedule,
     /// `L` without its diagonal.
-    pub lower: Rows<B>,
+    pub lower: FactorRows<B>,
     /// `Lᵀ` without its diagonal.
-    pub upper: Rows<B>,
+    pub upper: FactorRows<B>,
     /// `D⁻¹`.
     pub pivots: Vec<B>,
     y: Vec<DVec3>,
 }
 
-impl<B: Block> Triangular<B> {
+impl<B: FactorBlock> Triangular<B> {
     /// No factors yet.
-    pub(crate) fn new(schedule: Schedule) -> Self {
-        let (lower, upper) = (Rows::default(), Rows::default());
+    pub(crate) fn new(schedule: ColourSchedule) -> Self {
+        let (lower, upper) = (FactorRows::default(), FactorRows::default());
         Self { schedule, lower, upper, pivots: Vec::new(), y: Vec::new() }
     }
 
@@ -167,9 +167,9 @@ impl<B: Block> Triangular<B> {
 }
 
 /// `y = r - L y` on one colour, whose chunks only depend on earlier colours and themselves.
-fn forward<B: Block>(
-    schedule: &Schedule,
-    lower: &Rows<B>,
+fn forward<B: FactorBlock>(
+    schedule: &ColourSchedule,
+    lower: &FactorRows<B>,
     [start, end]: [usize; 2],
     r: &[DVec3],
     y: &mut [DVec3],
@@ -187,9 +187,9 @@ fn forward<B: Block>(
 }
 
 /// `y = D⁻¹ y - Lᵀ y` on one colour, whose chunks only depend on later colours and themselves.
-fn backward<B: Block>(
+fn backward<B: FactorBlock>(
     chunk: usize,
-    upper: &Rows<B>,
+    upper: &FactorRows<B>,
     pivots: &[B],
     [start, end]: [usize; 2],
     y: &mut [DVec3],

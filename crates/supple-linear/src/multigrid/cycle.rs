@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! smooth A x = b forward from x = 0;   r = b - A x;   b' = R r
-//! solve A' x' = b' by as many cycles of the coarser levels as the cycle index says, directly on the coarsest
+//! solve A' x' = b' by as many cycles of the coarser levels as the cycle index, directly on the coarsest
 //! x += P x';   smooth A x = b backward
 //! ```
 //!
@@ -13,7 +13,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Time that cycles have taken so far, by stage.
+/// Times of cycles so far, by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CycleTimes {
@@ -47,7 +47,7 @@ impl CycleTimes {
     }
 }
 
-/// The order of a smoothing. Backward undoes the order of forward, so that both together are symmetric.
+/// The order of a smoothing. Backward reverses the order of forward, so that both together are symmetric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Before the coarser levels.
@@ -65,10 +65,10 @@ pub trait Level {
     }
 
     /// Smooths `A x = b`. The forward smoothing starts from `x = 0`, whatever `x` holds. On levels that may be visited several
-    /// times in a cycle it starts from what `x` holds, and `restrict` of the finer level sets that to zero.
+    /// times in a cycle it starts from the current `x`, and `restrict` of the finer level sets that to zero.
     fn smooth(&mut self, direction: Direction);
 
-    /// What a family does to `x` between the forward smoothing and the residual.
+    /// Hook for changes to `x` between the forward smoothing and the residual.
     fn before_restriction(&mut self) {}
 
     /// `r = b - A x`.
@@ -80,14 +80,14 @@ pub trait Level {
     /// `x += P x'` with the coarser level's `x'`.
     fn prolong_add(&mut self, coarser: &mut Self);
 
-    /// What a family does to `x` after the coarser level's correction.
+    /// Hook for changes to `x` after the coarser level's correction.
     fn after_prolongation(&mut self) {}
 
     /// Solves `A x = b` on the coarsest level.
     fn solve_coarsest(&mut self);
 }
 
-/// One cycle for `A x = b` on the first of the levels, the finest; adds what it took to `times`.
+/// One cycle for `A x = b` on the first of the levels, the finest; adds its time to `times`.
 pub fn cycle<L: Level>(levels: &mut [L], times: &mut CycleTimes) {
     let Some((level, coarser)) = levels.split_first_mut() else { return };
     let mut clock = Instant::now();

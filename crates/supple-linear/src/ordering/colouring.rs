@@ -6,7 +6,7 @@
 
 use supple_core::parallel::prelude::*;
 
-use crate::ordering::node_order::Graph;
+use crate::ordering::node_order::CouplingGraph;
 use crate::vectors::mix;
 
 const NONE: u32 = u32::MAX;
@@ -19,7 +19,7 @@ const SHRINK: usize = 3;
 const NODES: usize = 1024;
 
 /// A colour for every node, different from those of its neighbours, and the number of colours.
-pub(crate) fn colour(graph: Graph<'_>) -> (Vec<u32>, usize) {
+pub(crate) fn colour(graph: CouplingGraph<'_>) -> (Vec<u32>, usize) {
     let nodes = graph.nodes();
     let mut palettes: Vec<u32> = (0..nodes).map(|i| first_palette(graph, i)).collect();
     let mut colours = vec![NONE; nodes];
@@ -52,13 +52,13 @@ pub(crate) fn colour(graph: Graph<'_>) -> (Vec<u32>, usize) {
     (colours, count)
 }
 
-fn first_palette(graph: Graph<'_>, node: usize) -> u32 {
+fn first_palette(graph: CouplingGraph<'_>, node: usize) -> u32 {
     (graph.neighbours(node).len() / SHRINK).max(2) as u32
 }
 
 /// The node's palette, extended if nothing in it is free, and a free colour of it.
 fn draw(
-    graph: Graph<'_>,
+    graph: CouplingGraph<'_>,
     node: u32,
     round: u64,
     mut palette: u32,
@@ -82,7 +82,7 @@ fn draw(
 }
 
 /// Of neighbours that drew the same colour the one with the highest random number keeps it.
-fn keeps(graph: Graph<'_>, node: u32, round: u64, drawn: &[u32]) -> bool {
+fn keeps(graph: CouplingGraph<'_>, node: u32, round: u64, drawn: &[u32]) -> bool {
     let rank = |i: u32| (dice(i, round), i);
     let same = |&&j: &&u32| j != node && drawn[j as usize] == drawn[node as usize];
     graph.neighbours(node as usize).iter().filter(same).all(|&j| rank(j) < rank(node))

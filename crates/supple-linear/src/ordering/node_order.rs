@@ -15,12 +15,12 @@ const SMOOTHINGS: usize = 4;
 
 /// The coupling graph.
 #[derive(Debug, Clone, Copy)]
-pub struct Graph<'a> {
+pub struct CouplingGraph<'a> {
     starts: &'a [usize],
     neighbours: &'a [u32],
 }
 
-impl<'a> Graph<'a> {
+impl<'a> CouplingGraph<'a> {
     /// A graph by rows: the neighbours of node `i` are `neighbours[starts[i]..starts[i + 1]]`; the node itself may be
     /// among them.
     pub fn new(starts: &'a [usize], neighbours: &'a [u32]) -> Self {
@@ -64,7 +64,7 @@ pub fn morton_order(positions: &[DVec3]) -> Vec<u32> {
 /// The nodes of a graph along a Morton curve through coordinates derived from it: the distances to three nodes that
 /// are far from each other, smoothed over neighbours, since integers alone place many nodes at the same point.
 /// Connected components follow each other.
-pub fn graph_order(graph: Graph<'_>) -> Vec<u32> {
+pub fn graph_order(graph: CouplingGraph<'_>) -> Vec<u32> {
     let mut walk = Walk::new(graph.nodes());
     let mut coordinates = vec![DVec3::ZERO; graph.nodes()];
     let mut order = Vec::with_capacity(graph.nodes());
@@ -79,7 +79,7 @@ pub fn graph_order(graph: Graph<'_>) -> Vec<u32> {
 }
 
 /// Assigns coordinates to all nodes reachable from `first`, and lists them.
-fn embed_part(graph: Graph<'_>, first: u32, walk: &mut Walk, coordinates: &mut [DVec3]) -> Vec<u32> {
+fn embed_part(graph: CouplingGraph<'_>, first: u32, walk: &mut Walk, coordinates: &mut [DVec3]) -> Vec<u32> {
     walk.from(graph, first);
     let nodes = walk.queue.clone();
     let mut nearest = vec![u32::MAX; nodes.len()];
@@ -119,7 +119,7 @@ impl Walk {
     }
 
     /// Distances from `start` to all reachable nodes, which are in `queue` by distance.
-    fn from(&mut self, graph: Graph<'_>, start: u32) {
+    fn from(&mut self, graph: CouplingGraph<'_>, start: u32) {
         for &node in &self.queue {
             self.distance[node as usize] = u32::MAX;
         }
@@ -190,7 +190,7 @@ mod tests {
     fn points_that_are_not_numbers_or_nothing_at_all_still_get_an_order() {
         assert_eq!(morton_order(&[]), Vec::<u32>::new());
         assert_eq!(morton_order(&[DVec3::NAN, DVec3::ZERO, DVec3::NAN]).len(), 3);
-        assert_eq!(graph_order(Graph::new(&[0], &[])), Vec::<u32>::new());
-        assert_eq!(graph_order(Graph::new(&[0, 0, 0], &[])), vec![0, 1]);
+        assert_eq!(graph_order(CouplingGraph::new(&[0], &[])), Vec::<u32>::new());
+        assert_eq!(graph_order(CouplingGraph::new(&[0, 0, 0], &[])), vec![0, 1]);
     }
 }

@@ -18,7 +18,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use crate::matrix::pivot;
-use crate::matrix::triangular::{Schedule, Triangular};
+use crate::matrix::triangular::{ColourSchedule, Triangular};
 use crate::ordering::node_order::local_order;
 use crate::{BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, SolverState, assembled};
 
@@ -54,7 +54,7 @@ pub struct IncompleteCholesky {
 impl IncompleteCholesky {
     /// With the given fill; nodes are ordered by position where there are positions, else by the graph.
     pub fn new(fill: Fill, positions: Option<Arc<[DVec3]>>) -> Self {
-        Self { fill, positions, pattern: None, factor: Triangular::new(Schedule::default()) }
+        Self { fill, positions, pattern: None, factor: Triangular::new(ColourSchedule::default()) }
     }
 
     /// Orders and colours the rows, if the pattern is another than before. Contacts make a new one of each matrix, mostly with
@@ -102,7 +102,7 @@ impl SolverState for IncompleteCholesky {
 }
 
 /// Chunks of consecutive nodes of an order, coloured greedily so that coupled chunks differ.
-fn coloured_chunks(pattern: &BlockPattern, order: &[u32]) -> Schedule {
+fn coloured_chunks(pattern: &BlockPattern, order: &[u32]) -> ColourSchedule {
     let chunk = (order.len() / 64).clamp(32, 512);
     let count = order.len().div_ceil(chunk);
     let mut chunk_of = vec![0u32; order.len()];
@@ -133,7 +133,7 @@ fn coloured_chunks(pattern: &BlockPattern, order: &[u32]) -> Schedule {
         }
         starts.push(sorted.len());
     }
-    Schedule::new(sorted, starts, chunk)
+    ColourSchedule::new(sorted, starts, chunk)
 }
 
 /// The columns of `L` that belong to one chunk.
@@ -169,7 +169,7 @@ const EMPTY: u32 = u32::MAX;
 /// One attempt.
 struct Factoring<'a> {
     matrix: &'a BlockMatrix,
-    schedule: &'a Schedule,
+    schedule: &'a ColourSchedule,
     fill: Fill,
     shift: f64,
     /// What the matrix is multiplied by.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-use crate::matrix::triangular::{Block, Schedule, Triangular};
+use crate::matrix::triangular::{ColourSchedule, FactorBlock, Triangular};
 use crate::ordering::colouring::{by_colour, colour};
 use crate::{
     BlockJacobi, BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, ScalarMatrix,
@@ -30,33 +30,33 @@ pub struct GaussSeidel {
 /// A sweep, with directions coupled or not.
 #[derive(Debug, Clone)]
 enum AnySweep {
-    Coupled(Sweep<DMat3>, BlockJacobi),
+    Coupled(BlockSweep<DMat3>, BlockJacobi),
     /// Every block is a multiple of the identity.
-    Isotropic(Sweep<f64>, Vec<f64>),
+    Isotropic(BlockSweep<f64>, Vec<f64>),
 }
 
 /// A sweep over blocks that are matrices or numbers.
 #[derive(Debug, Clone)]
-struct Sweep<B: Block> {
+struct BlockSweep<B: FactorBlock> {
     factors: Triangular<B>,
-    lower: Vec<Source>,
-    upper: Vec<Source>,
+    lower: Vec<SweepInput>,
+    upper: Vec<SweepInput>,
 }
 
 /// The ingredients of a block of the sweep: a block of the matrix and the inverse of a node's diagonal block.
 #[derive(Debug, Clone, Copy)]
-struct Source {
+struct SweepInput {
     slot: u32,
     node: u32,
 }
 
-impl<B: Block> Sweep<B> {
+impl<B: FactorBlock> BlockSweep<B> {
     /// The order and structure of a sweep, filled with `zero`.
     fn new(pattern: &BlockPattern, zero: B) -> Self {
         let (colours, count) = colour(pattern.graph());
         let nodes: Vec<u32> = (0..pattern.unknowns() as u32).collect();
         let (order, starts) = by_colour(&colours, count, &nodes);
-        let factors = Triangular::new(Schedule::new(order, starts, CHUNK));
+        let factors = Triangular::new(ColourSchedule::new(order, starts, CHUNK));
         let mut sweep = Self { factors, lower: Vec::new(), upper: Vec::new() };
         let Triangular { schedule, lower, upper, .. } = &mut sweep.factors;
         for (&node, own) in schedule.order.iter().zip(0..) {
@@ -69,7 +69,7 @@ impl<B: Block> Sweep<B> {
                     (&mut *upper, &mut sweep.upper, node)
                 };
                 rows.push(place, zero);
-                sources.push(Source { slot, node: scaled_by });
+                sources.push(SweepInput { slot, node: scaled_by });
             }
             lower.end_row();
             upper.end_row();
@@ -80,7 +80,7 @@ impl<B: Block> Sweep<B> {
     /// `L D⁻¹` and its transpose from the blocks of a matrix and the inverses of its diagonal.
     fn fill(&mut self, blocks: &[B], inverses: &[B]) {
         let Triangular { schedule, lower, upper, pivots, .. } = &mut self.factors;
-        let of = |Source { slot, node }: Source| (blocks[slot as usize], inverses[node as usize]);
+        let of = |SweepInput { slot, node }: SweepInput| (blocks[slot as usize], inverses[node as usize]);
         lower.refill(|k| {
             let (block, inverse) = of(self.lower[k]);
             block * inverse
@@ -94,7 +94,7 @@ impl<B: Block> Sweep<B> {
     }
 
     fn bytes(&self) -> usize {
-        self.factors.bytes() + size_of::<Source>() * (self.lower.len() + self.upper.len())
+        self.factors.bytes() + size_of::<SweepInput>() * (self.lower.len() + self.upper.len())
     }
 }
 
@@ -111,7 +111,7 @@ impl GaussSeidel {
 
     /// The sweep of the last matrix, if this one has the same pattern. With contacts each matrix has a new pattern
     /// object, mostly with the same pairs.
-    fn take_known(&mut self, pattern: &Arc<BlockPattern>) -> (Arc<BlockPattern>, Option<AnySweep>) {
+    fn take_cached(&mut self, pattern: &Arc<BlockPattern>) -> (Arc<BlockPattern>, Option<AnySweep>) {
         match self.sweep.take() {
             Some((known, sweep)) if known.is_same(pattern) => (known, Some(sweep)),
             _ => (pattern.clone(), None),
@@ -119,10 +119,10 @@ impl GaussSeidel {
     }
 
     fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), LinearError> {
-        let (pattern, known) = self.take_known(matrix.pattern());
+        let (pattern, known) = self.take_cached(matrix.pattern());
         let (mut sweep, mut jacobi) = match known {
             Some(AnySweep::Coupled(sweep, jacobi)) => (sweep, jacobi),
-            _ => (Sweep::new(&pattern, DMat3::ZERO), BlockJacobi::default()),
+            _ => (BlockSweep::new(&pattern, DMat3::ZERO), BlockJacobi::default()),
         };
         let inverted = jacobi.update(matrix);
         if inverted.is_ok() {
@@ -133,10 +133,10 @@ impl GaussSeidel {
     }
 
     fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), LinearError> {
-        let (pattern, known) = self.take_known(matrix.pattern());
+        let (pattern, known) = self.take_cached(matrix.pattern());
         let (mut sweep, mut inverses) = match known {
             Some(AnySweep::Isotropic(sweep, inverses)) => (sweep, inverses),
-            _ => (Sweep::new(&pattern, 0.0), Vec::new()),
+            _ => (BlockSweep::new(&pattern, 0.0), Vec::new()),
         };
         let inverted = invert_diagonal(matrix, &mut inverses);
         if inverted.is_ok() {

@@ -10,7 +10,7 @@ use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditio
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
 
-/// The loop's vectors, kept from solve to solve.
+/// The loop's vectors, reused from solve to solve.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stationary {
     r: Vec<DVec3>,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::families::Fit;
-use super::report::{Component, Finding, MeshKind, MeshReport, Severity, Subject};
+use super::report::{Component, Finding, FindingSubject, MeshKind, MeshReport, Severity};
 
 impl fmt::Display for MeshReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,14 +149,14 @@ impl fmt::Display for Finding {
 impl Finding {
     fn subject_name(&self) -> &'static str {
         match self.subject {
-            Subject::Mesh => "mesh",
-            Subject::Vertex => "vertices",
-            Subject::Edge => "edges (by vertices)",
-            Subject::Face => "faces",
-            Subject::Part => "first faces",
-            Subject::FacePair => "faces",
-            Subject::Triangle => "triangles (by vertices)",
-            Subject::Tet | Subject::TetPair => "elements",
+            FindingSubject::Mesh => "mesh",
+            FindingSubject::Vertex => "vertices",
+            FindingSubject::Edge => "edges (by vertices)",
+            FindingSubject::Face => "faces",
+            FindingSubject::Part => "first faces",
+            FindingSubject::FacePair => "faces",
+            FindingSubject::Triangle => "triangles (by vertices)",
+            FindingSubject::Tet | FindingSubject::TetPair => "elements",
         }
     }
 }

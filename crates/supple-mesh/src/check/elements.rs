@@ -4,7 +4,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::faces::has_repeats;
-use super::report::{ElementQuality, Finding, FindingKind, Severity, Subject};
+use super::report::{ElementQuality, Finding, FindingKind, FindingSubject, Severity};
 use crate::TetMesh;
 
 /// An element has no volume where six times its volume is below this fraction of its longest edge cubed.
@@ -65,7 +65,7 @@ impl CleanTets {
             (0..self.tets.len()).filter(|&t| holds(&self.shapes[t])).map(|t| [self.file_tet[t]]).collect()
         };
         let of = |kind, severity, items: &[[u32; 1]], message: &str| {
-            Finding::of_items(kind, severity, Subject::Tet, items, message)
+            Finding::of_items(kind, severity, FindingSubject::Tet, items, message)
         };
         let inverted = which(|s| s.volume < 0.0 && !s.no_volume);
         let turn = if inverted.len() == self.tets.len() {

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use super::report::{Finding, FindingKind, Severity, Subject};
+use super::report::{Finding, FindingKind, FindingSubject, Severity};
 use crate::SurfaceMesh;
 
 /// A face has no area where twice its area is below this fraction of its longest side squared: the rounding of double
@@ -64,7 +64,7 @@ impl CleanFaces {
         use FindingKind::{Concave, Duplicates, Malformed, NonPlanar, ThinFaces};
         use Severity::{Error, Note, Warning};
         let of = |kind, severity, faces: &[[u32; 1]], message: &str| {
-            Finding::of_items(kind, severity, Subject::Face, faces, message)
+            Finding::of_items(kind, severity, FindingSubject::Face, faces, message)
         };
         let (concave, bent, thin) =
             (self.which(|s| s.concave), self.which(|s| s.bent), self.which(|s| s.thin));
@@ -94,7 +94,7 @@ impl CleanFaces {
         );
         let mut all = [self.repeating.as_slice(), &flat].concat();
         all.sort_unstable();
-        Finding::of_items(FindingKind::Degenerate, Severity::Warning, Subject::Face, &all, message)
+        Finding::of_items(FindingKind::Degenerate, Severity::Warning, FindingSubject::Face, &all, message)
     }
 
     /// The file's indices of the faces for which `holds` is true.

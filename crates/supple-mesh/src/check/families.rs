@@ -34,12 +34,12 @@ const CLEAR_ENOUGH: f64 = 0.5;
 
 /// Arguments against a mesh: reasons that forbid it and reasons for caution.
 #[derive(Default)]
-struct Case {
+struct FamilyCase {
     against: Vec<String>,
     care: Vec<String>,
 }
 
-impl Case {
+impl FamilyCase {
     fn care_if(&mut self, count: usize, what: &str) {
         if count > 0 {
             self.care.push(format!("{count} {what}"));
@@ -89,8 +89,8 @@ pub(super) fn verdicts(report: &MeshReport, enclosure: Enclosure) -> Vec<FamilyV
 }
 
 /// Problems that exclude every family.
-fn unusable(report: &MeshReport) -> Case {
-    let mut case = Case::default();
+fn unusable(report: &MeshReport) -> FamilyCase {
+    let mut case = FamilyCase::default();
     if report.finding(FindingKind::Empty).is_some() {
         case.against.push("there is nothing to simulate".to_owned());
     }
@@ -102,7 +102,7 @@ fn unusable(report: &MeshReport) -> Case {
     case
 }
 
-fn cloth_case(report: &MeshReport) -> Case {
+fn cloth_case(report: &MeshReport) -> FamilyCase {
     let mut case = unusable(report);
     if report.area == 0.0 && report.triangles > 0 {
         case.against.push("no face has an area: it would have no mass".to_owned());
@@ -130,7 +130,7 @@ fn cloth_case(report: &MeshReport) -> Case {
     case
 }
 
-fn tearing_case(report: &MeshReport) -> Case {
+fn tearing_case(report: &MeshReport) -> FamilyCase {
     let mut case = cloth_case(report);
     case.care_if(
         report.count(FindingKind::NonManifoldVertices),
@@ -139,7 +139,7 @@ fn tearing_case(report: &MeshReport) -> Case {
     case
 }
 
-fn solid_case(report: &MeshReport) -> Case {
+fn solid_case(report: &MeshReport) -> FamilyCase {
     let mut case = unusable(report);
     case.against_if(report.count(FindingKind::Inverted), "elements are inverted");
     case.against_if(report.count(FindingKind::ZeroVolume), "elements have no volume");
@@ -153,7 +153,7 @@ fn solid_case(report: &MeshReport) -> Case {
 }
 
 /// For families that fill the interior with their own cells.
-fn cell_case(report: &MeshReport, enclosure: Enclosure) -> Case {
+fn cell_case(report: &MeshReport, enclosure: Enclosure) -> FamilyCase {
     let mut case = unusable(report);
     let openings = report.count(FindingKind::BoundaryEdges);
     match enclosure {

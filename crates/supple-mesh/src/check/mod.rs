@@ -14,7 +14,7 @@ mod topology;
 
 pub use families::{FamilyVerdict, Fit};
 pub use report::{
-    Component, ElementQuality, Finding, FindingKind, LISTED, MeshKind, MeshReport, Severity, Subject,
+    Component, ElementQuality, Finding, FindingKind, FindingSubject, LISTED, MeshKind, MeshReport, Severity,
 };
 
 use self::elements::CleanTets;
@@ -34,7 +34,7 @@ pub fn check_surface(mesh: &SurfaceMesh) -> MeshReport {
     findings.extend(positions::non_finite(&mesh.positions));
     let (unused, bounds) = positions::unreferenced(&mesh.positions, &valid_corners(mesh), "face");
     findings.extend(unused);
-    findings.extend(surface.findings(Subject::FacePair));
+    findings.extend(surface.findings(FindingSubject::FacePair));
     findings.extend(surface.welding());
     let mut report = MeshReport {
         kind: MeshKind::Surface,
@@ -67,12 +67,12 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
     }
     let overfull = "of three or more elements, which overlap: remesh";
     let (kind, error) = (FindingKind::NonManifoldFaces, Severity::Error);
-    findings.extend(Finding::of_items(kind, error, Subject::Triangle, &boundary.overfull, overfull));
+    findings.extend(Finding::of_items(kind, error, FindingSubject::Triangle, &boundary.overfull, overfull));
     findings.extend(positions::non_finite(&mesh.positions));
     let corners = clean.tets.as_flattened();
     let (unused, bounds) = positions::unreferenced(&mesh.positions, corners, "element");
     findings.extend(unused);
-    findings.extend(surface.findings(Subject::TetPair));
+    findings.extend(surface.findings(FindingSubject::TetPair));
     let area = CleanFaces::of(&shell).area();
     let mut report = MeshReport {
         kind: MeshKind::Tets,

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use super::report::{Finding, FindingKind, Severity, Subject};
+use super::report::{Finding, FindingKind, FindingSubject, Severity};
 use supple_core::Aabb;
 use supple_core::text::number::Brief;
 
@@ -16,7 +16,7 @@ pub(super) fn non_finite(positions: &[DVec3]) -> Option<Finding> {
     let bad: Vec<[u32; 1]> =
         (0..positions.len()).filter(|&v| !positions[v].is_finite()).map(|v| [v as u32]).collect();
     let message = "with coordinates that are infinite or NaN: repair the file or its exporter";
-    Finding::of_items(FindingKind::NonFinite, Severity::Error, Subject::Vertex, &bad, message)
+    Finding::of_items(FindingKind::NonFinite, Severity::Error, FindingSubject::Vertex, &bad, message)
 }
 
 /// The finding on unused vertices, and the box around all other finite vertices (around all vertices if none is
@@ -29,7 +29,16 @@ pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) 
         .fold(Aabb::EMPTY, |sum, (&p, _)| sum.union(Aabb { low: p, high: p }));
     let unused: Vec<[u32; 1]> = (0..used.len()).filter(|&v| !used[v]).map(|v| [v as u32]).collect();
     let message = format!("of no {by_what}: unused; delete them, or they stay in place");
-    (Finding::of_items(FindingKind::Unreferenced, Severity::Note, Subject::Vertex, &unused, message), bounds)
+    (
+        Finding::of_items(
+            FindingKind::Unreferenced,
+            Severity::Note,
+            FindingSubject::Vertex,
+            &unused,
+            message,
+        ),
+        bounds,
+    )
 }
 
 /// The likely unit for a size in metres. A garment or character measures 20 cm to 3 m: suggests the scale that brings
@@ -49,7 +58,7 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
 fn large_size_note(size: f64) -> Finding {
     let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {} m: plausible for a room or a vehicle; a garment or character is probably in \
+        "the largest side is {} m: plausible for a remaining_bytes or a vehicle; a garment or character is probably in \
          {unit}: set scale = {scale} (then {} m)",
         Brief(size),
         Brief(scale * size)

@@ -72,7 +72,7 @@ pub enum FindingKind {
 /// The items that the indices of a finding refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subject {
+pub enum FindingSubject {
     /// The mesh as a whole.
     Mesh,
     /// One vertex each.
@@ -93,7 +93,7 @@ pub enum Subject {
     Tet,
 }
 
-impl Subject {
+impl FindingSubject {
     /// "1 vertex", "2 vertices" and so on.
     pub fn counted(self, count: usize) -> String {
         let (one, many) = match self {
@@ -121,7 +121,7 @@ pub struct Finding {
     /// The number of occurrences.
     pub count: usize,
     /// What the indices refer to.
-    pub subject: Subject,
+    pub subject: FindingSubject,
     /// The first of them, at most [`LISTED`].
     pub first: Vec<Vec<u32>>,
     /// A sentence for the user: the meaning and the remedy.
@@ -131,7 +131,7 @@ pub struct Finding {
 impl Finding {
     /// A finding about the whole mesh.
     pub fn of_mesh(kind: FindingKind, severity: Severity, message: String) -> Self {
-        Self { kind, severity, count: 1, subject: Subject::Mesh, first: Vec::new(), message }
+        Self { kind, severity, count: 1, subject: FindingSubject::Mesh, first: Vec::new(), message }
     }
 
     /// A finding about some items, each given by `N` indices; `None` if there are none. The message continues after
@@ -139,7 +139,7 @@ impl Finding {
     pub fn of_items<const N: usize>(
         kind: FindingKind,
         severity: Severity,
-        subject: Subject,
+        subject: FindingSubject,
         items: &[[u32; N]],
         message: impl Into<String>,
     ) -> Option<Self> {

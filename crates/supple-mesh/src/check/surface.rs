@@ -4,9 +4,9 @@ use glam::DVec3;
 
 use super::enclosure::{self, Enclosure};
 use super::positions;
-use super::report::{Finding, FindingKind, LISTED, MeshKind, MeshReport, Severity, Subject};
+use super::report::{Finding, FindingKind, FindingSubject, LISTED, MeshKind, MeshReport, Severity};
 use super::self_intersection::{PAIR_LIMIT, self_intersections};
-use super::topology::Topology;
+use super::topology::SurfaceTopology;
 use crate::SurfaceMesh;
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
 
@@ -17,10 +17,10 @@ pub(super) struct Surface<'a> {
     name_of_face: &'a [u32],
     face_of_triangle: Vec<u32>,
     tree: TriangleTree,
-    topology: Topology,
+    topology: SurfaceTopology,
     weld: Vec<u32>,
     /// The connectivity after welding, if there is anything to weld.
-    welded: Option<Topology>,
+    welded: Option<SurfaceTopology>,
 }
 
 impl<'a> Surface<'a> {
@@ -34,8 +34,8 @@ impl<'a> Surface<'a> {
             name_of_face,
             face_of_triangle,
             tree: TriangleTree::new(&mesh.positions, mesh.triangles()),
-            topology: Topology::of(mesh),
-            welded: any_welded.then(|| Topology::of(&welded_mesh(mesh, &weld))),
+            topology: SurfaceTopology::of(mesh),
+            welded: any_welded.then(|| SurfaceTopology::of(&welded_mesh(mesh, &weld))),
             weld,
         };
         let volumes = surface.component_volumes();
@@ -56,9 +56,9 @@ impl<'a> Surface<'a> {
     }
 
     pub(super) fn enclosure(&self, bounds: &Aabb, area: f64) -> Enclosure {
-        let watertight = |t: &Topology| t.closed() && t.non_manifold_edges.is_empty();
+        let watertight = |t: &SurfaceTopology| t.closed() && t.non_manifold_edges.is_empty();
         let known = [Some(&self.topology), self.welded.as_ref()];
-        let closed: Vec<&Topology> = known.into_iter().flatten().filter(|t| watertight(t)).collect();
+        let closed: Vec<&SurfaceTopology> = known.into_iter().flatten().filter(|t| watertight(t)).collect();
         if closed.iter().any(|t| t.oriented()) {
             return enclosure::of_closed(self.signed_volume(), area);
         }
@@ -104,7 +104,7 @@ impl<'a> Surface<'a> {
 
     /// Findings on connectivity, orientation and intersecting triangles; `pairs` is the kind of index used for
     /// intersecting pairs.
-    pub(super) fn findings(&self, pairs: Subject) -> Vec<Finding> {
+    pub(super) fn findings(&self, pairs: FindingSubject) -> Vec<Finding> {
         let mut findings = self.connectivity();
         findings.extend(self.orientation());
         findings.extend(self.inside_out());
@@ -126,18 +126,24 @@ impl<'a> Surface<'a> {
             Finding::of_items(
                 FindingKind::NonManifoldEdges,
                 warning,
-                Subject::Edge,
+                FindingSubject::Edge,
                 &t.non_manifold_edges,
                 edges,
             ),
             Finding::of_items(
                 FindingKind::NonManifoldVertices,
                 warning,
-                Subject::Vertex,
+                FindingSubject::Vertex,
                 &t.non_manifold_vertices,
                 fans,
             ),
-            Finding::of_items(FindingKind::BoundaryEdges, note, Subject::Edge, &t.boundary_edges, boundary),
+            Finding::of_items(
+                FindingKind::BoundaryEdges,
+                note,
+                FindingSubject::Edge,
+                &t.boundary_edges,
+                boundary,
+            ),
         ]
         .into_iter()
         .flatten()
@@ -156,7 +162,7 @@ impl<'a> Surface<'a> {
             "traversed in the same direction by both faces, which are oriented inconsistently: {remedy}"
         );
         let edges = &self.topology.misoriented_edges;
-        Finding::of_items(FindingKind::Misoriented, Severity::Warning, Subject::Edge, edges, message)
+        Finding::of_items(FindingKind::Misoriented, Severity::Warning, FindingSubject::Edge, edges, message)
     }
 
     /// Closed components of negative volume, unless they bound a cavity of another component.
@@ -174,7 +180,7 @@ impl<'a> Surface<'a> {
             .map(|&c| [self.name_of_face[self.topology.components[c].first_face as usize]])
             .collect();
         let message = "facing inwards, with negative volume: flip all their faces";
-        Finding::of_items(FindingKind::InsideOut, Severity::Warning, Subject::Part, &wrong, message)
+        Finding::of_items(FindingKind::InsideOut, Severity::Warning, FindingSubject::Part, &wrong, message)
     }
 
     /// On the wall of a cavity the mean winding number of both sides is 1/2; on a body that is inside out, -1/2.
@@ -195,7 +201,7 @@ impl<'a> Surface<'a> {
         winding.at(middle + offset) + winding.at(middle - offset) > 0.0
     }
 
-    fn crossings(&self, subject: Subject) -> Option<Finding> {
+    fn crossings(&self, subject: FindingSubject) -> Option<Finding> {
         let sorted = |t: u32| {
             let mut triangle = self.triangles()[t as usize];
             triangle.sort_unstable();
@@ -245,7 +251,7 @@ impl<'a> Surface<'a> {
         let matters =
             self.welded.as_ref().is_some_and(|t| t.boundary_edges.len() < self.topology.boundary_edges.len());
         let severity = if matters { Severity::Warning } else { Severity::Note };
-        Finding::of_items(FindingKind::DuplicatePositions, severity, Subject::Vertex, &double, message)
+        Finding::of_items(FindingKind::DuplicatePositions, severity, FindingSubject::Vertex, &double, message)
     }
 
     fn component_of(&self, triangle: u32) -> usize {

@@ -8,7 +8,7 @@ use crate::geometry::DisjointSets;
 
 /// The connectivity of a polygon mesh whose faces refer to existing vertices, none twice.
 #[derive(Default)]
-pub(super) struct Topology {
+pub(super) struct SurfaceTopology {
     /// Edges of one face, as vertices in the face's direction.
     pub boundary_edges: Vec<[u32; 2]>,
     /// Edges of three or more faces.
@@ -29,9 +29,9 @@ pub(super) struct Topology {
     pub component_of_face: Vec<u32>,
 }
 
-impl Topology {
+impl SurfaceTopology {
     pub(super) fn of(mesh: &SurfaceMesh) -> Self {
-        let mut builder = Builder::new(mesh);
+        let mut builder = TopologyBuilder::new(mesh);
         let edges = edges_of(mesh, &builder.face_of_corner);
         builder.visit_edges(&edges);
         builder.finish()
@@ -55,36 +55,37 @@ impl Topology {
 }
 
 /// A side of a face: its edge by vertices (smaller first), and its first corner.
-struct Side {
+struct FaceSide {
     edge: u64,
     corner: u32,
     next: u32,
 }
 
-impl Side {
+impl FaceSide {
     fn vertices(&self) -> [u32; 2] {
         [(self.edge >> 32) as u32, self.edge as u32]
     }
 }
 
 /// All sides of all faces, grouped by edge.
-fn edges_of(mesh: &SurfaceMesh, face_of_corner: &[u32]) -> Vec<Side> {
+fn edges_of(mesh: &SurfaceMesh, face_of_corner: &[u32]) -> Vec<FaceSide> {
     let side = |corner: usize| {
         let face = face_of_corner[corner] as usize;
         let last = corner + 1 == mesh.face_starts[face + 1] as usize;
         let next = if last { mesh.face_starts[face] as usize } else { corner + 1 };
         let (a, b) = (mesh.corners[corner], mesh.corners[next]);
         let edge = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
-        Side { edge, corner: corner as u32, next: next as u32 }
+        FaceSide { edge, corner: corner as u32, next: next as u32 }
     };
-    let mut sides: Vec<Side> = (0..mesh.corners.len()).into_par_iter().with_min_len(4096).map(side).collect();
+    let mut sides: Vec<FaceSide> =
+        (0..mesh.corners.len()).into_par_iter().with_min_len(4096).map(side).collect();
     sides.par_sort_unstable_by_key(|s| (s.edge, s.corner));
     sides
 }
 
-struct Builder<'a> {
+struct TopologyBuilder<'a> {
     mesh: &'a SurfaceMesh,
-    found: Topology,
+    found: SurfaceTopology,
     face_of_corner: Vec<u32>,
     /// Corners of a vertex that are connected through edges.
     fans: DisjointSets,
@@ -98,13 +99,13 @@ struct Builder<'a> {
     face_of_edge: Vec<u32>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> TopologyBuilder<'a> {
     fn new(mesh: &'a SurfaceMesh) -> Self {
         let face_of_corner =
             (0..mesh.face_count()).flat_map(|f| vec![f as u32; mesh.face(f).len()]).collect();
         Self {
             mesh,
-            found: Topology::default(),
+            found: SurfaceTopology::default(),
             face_of_corner,
             fans: DisjointSets::new(mesh.corners.len()),
             turns: DisjointSets::new(mesh.face_count()),
@@ -114,7 +115,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn visit_edges(&mut self, sides: &[Side]) {
+    fn visit_edges(&mut self, sides: &[FaceSide]) {
         for edge in sides.chunk_by(|a, b| a.edge == b.edge) {
             self.face_of_edge.push(self.face_of_corner[edge[0].corner as usize]);
             match edge {
@@ -132,7 +133,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn join_neighbours(&mut self, a: &Side, b: &Side) {
+    fn join_neighbours(&mut self, a: &FaceSide, b: &FaceSide) {
         let same_direction = self.vertex(a.corner) == self.vertex(b.corner);
         if same_direction {
             self.found.misoriented_edges.push(a.vertices());
@@ -143,7 +144,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn join_fans(&mut self, a: &Side, b: &Side) {
+    fn join_fans(&mut self, a: &FaceSide, b: &FaceSide) {
         let same_direction = self.vertex(a.corner) == self.vertex(b.corner);
         let (start, end) = if same_direction { (b.corner, b.next) } else { (b.next, b.corner) };
         self.fans.join(a.corner as usize, start as usize);
@@ -154,7 +155,7 @@ impl<'a> Builder<'a> {
         self.mesh.corners[corner as usize]
     }
 
-    fn finish(mut self) -> Topology {
+    fn finish(mut self) -> SurfaceTopology {
         self.count_loops();
         self.count_turns();
         let split = self.split_vertices();

@@ -110,7 +110,7 @@ pub(super) fn little<const N: usize, const BIG_ENDIAN: bool>(bytes: &[u8]) -> [u
 
 /// A cursor in a file with binary numbers.
 #[derive(Debug)]
-pub(super) struct Binary<'a> {
+pub(super) struct BinaryCursor<'a> {
     bytes: &'a [u8],
     path: &'a Path,
     at: usize,
@@ -119,7 +119,7 @@ pub(super) struct Binary<'a> {
     pub order: ByteOrder,
 }
 
-impl<'a> Binary<'a> {
+impl<'a> BinaryCursor<'a> {
     /// A cursor at byte `at`.
     pub(super) fn new(bytes: &'a [u8], path: &'a Path, at: usize, order: ByteOrder) -> Self {
         Self { bytes, path, at, start: at, order }

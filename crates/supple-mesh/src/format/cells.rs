@@ -12,7 +12,7 @@ use supple_core::FileError;
 
 /// The shape of a cell. Of higher-order cells only the corners are used; every format lists them first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Shape {
+pub(super) enum CellShape {
     Point,
     Line,
     Triangle,
@@ -25,7 +25,7 @@ pub(super) enum Shape {
     Other,
 }
 
-impl Shape {
+impl CellShape {
     /// The corners of a straight cell of this shape; `None` if it varies.
     pub(super) fn corner_count(self) -> Option<usize> {
         match self {
@@ -73,24 +73,26 @@ pub(super) struct Cells {
     face_starts: Vec<usize>,
     corners: Vec<u32>,
     face_regions: Vec<i32>,
-    left_out: BTreeMap<Shape, u64>,
-    curved: BTreeMap<Shape, u64>,
+    left_out: BTreeMap<CellShape, u64>,
+    curved: BTreeMap<CellShape, u64>,
 }
 
 impl Cells {
     /// Adds a cell by all its nodes (corners first), which the caller has validated, with its region
     /// (0: none).
-    pub(super) fn push(&mut self, shape: Shape, nodes: &[u32], region: i32) {
+    pub(super) fn push(&mut self, shape: CellShape, nodes: &[u32], region: i32) {
         let corners = shape.corner_count().unwrap_or(nodes.len());
         if nodes.len() > corners {
             *self.curved.entry(shape).or_default() += 1;
         }
         match (shape, nodes) {
-            (Shape::Tet, &[a, b, c, d, ..]) => {
+            (CellShape::Tet, &[a, b, c, d, ..]) => {
                 self.tets.push([a, b, c, d]);
                 self.tet_regions.push(region);
             }
-            (Shape::Triangle | Shape::Quad | Shape::Polygon, _) if nodes.len() >= corners.max(3) => {
+            (CellShape::Triangle | CellShape::Quad | CellShape::Polygon, _)
+                if nodes.len() >= corners.max(3) =>
+            {
                 self.face_starts.push(self.corners.len());
                 self.corners.extend_from_slice(&nodes[..corners]);
                 self.face_regions.push(region);
@@ -150,13 +152,13 @@ impl Cells {
         let ends = self.face_starts.iter().skip(1).copied().chain([self.corners.len()]);
         for (&start, end) in self.face_starts.iter().zip(ends) {
             let shape = match end - start {
-                3 => Shape::Triangle,
-                4 => Shape::Quad,
-                _ => Shape::Polygon,
+                3 => CellShape::Triangle,
+                4 => CellShape::Quad,
+                _ => CellShape::Polygon,
             };
             *self.left_out.entry(shape).or_default() += 1;
         }
-        self.curved.retain(|&shape, _| shape == Shape::Tet);
+        self.curved.retain(|&shape, _| shape == CellShape::Tet);
     }
 
     fn note_curved(&self, notes: &mut Vec<String>) {
@@ -179,7 +181,7 @@ impl Cells {
         if turn_if_all_inverted(&mut mesh) {
             notes.push(format!(
                 "all {} had negative volume; two vertices of each were swapped",
-                Shape::Tet.counted(mesh.tets.len() as u64)
+                CellShape::Tet.counted(mesh.tets.len() as u64)
             ));
         }
         mesh
@@ -198,7 +200,7 @@ impl Cells {
     }
 }
 
-fn list(counts: &BTreeMap<Shape, u64>) -> String {
+fn list(counts: &BTreeMap<CellShape, u64>) -> String {
     let parts: Vec<String> = counts.iter().map(|(shape, &count)| shape.counted(count)).collect();
     parts.join(", ")
 }
@@ -255,7 +257,7 @@ mod tests {
     #[test]
     fn a_mesh_of_inverted_elements_is_turned_and_says_so() {
         let mut cells = corner_cells();
-        cells.push(Shape::Tet, &[0, 2, 1, 3], 0);
+        cells.push(CellShape::Tet, &[0, 2, 1, 3], 0);
         let loaded = finish(cells).unwrap();
         let Mesh::Tets(mesh) = &loaded.mesh else { panic!("tetrahedra expected") };
         assert_eq!(mesh.volume(0), 1.0 / 6.0);
@@ -265,8 +267,8 @@ mod tests {
     #[test]
     fn mixed_orientation_is_kept() {
         let mut cells = corner_cells();
-        cells.push(Shape::Tet, &[0, 2, 1, 3], 0);
-        cells.push(Shape::Tet, &[1, 2, 3, 4], 0);
+        cells.push(CellShape::Tet, &[0, 2, 1, 3], 0);
+        cells.push(CellShape::Tet, &[1, 2, 3, 4], 0);
         let loaded = finish(cells).unwrap();
         let Mesh::Tets(mesh) = &loaded.mesh else { panic!("tetrahedra expected") };
         assert_eq!(mesh.tets, [[0, 2, 1, 3], [1, 2, 3, 4]]);
@@ -276,8 +278,8 @@ mod tests {
     #[test]
     fn hexahedra_alone_are_refused_even_with_their_boundary_quads() {
         let mut cells = corner_cells();
-        cells.push(Shape::Hex, &[0, 1, 2, 3, 0, 1, 2, 3], 0);
-        cells.push(Shape::Quad, &[0, 1, 2, 3], 0);
+        cells.push(CellShape::Hex, &[0, 1, 2, 3, 0, 1, 2, 3], 0);
+        cells.push(CellShape::Quad, &[0, 1, 2, 3], 0);
         let error = finish(cells).unwrap_err();
         assert!(error.problem.contains("1 hexahedron but no tetrahedra"), "{error}");
     }
@@ -286,7 +288,7 @@ mod tests {
     fn regions_of_faces_become_groups_in_order_of_first_use() {
         let mut cells = corner_cells();
         for (face, region) in [([0, 1, 2], 9), ([0, 1, 3], 0), ([1, 2, 3], 4), ([0, 2, 3], 9)] {
-            cells.push(Shape::Triangle, &face, region);
+            cells.push(CellShape::Triangle, &face, region);
         }
         let Mesh::Surface(mesh) = finish(cells).unwrap().mesh else { panic!("surface expected") };
         assert_eq!(mesh.labels[0].names, ["group 9", "group 4"]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::LoadedMesh;
-use super::cells::{Cells, Shape};
+use super::cells::{CellShape, Cells};
 use super::numbers::{check_text_count, text_integer};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, name, shown};
@@ -38,7 +38,7 @@ pub fn read_medit(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
                        save it from Gmsh as .msh";
         return Err(FileError::whole(path, problem));
     }
-    let mut reader = Reader {
+    let mut reader = MeditReader {
         scanner: Scanner::new(bytes, path).with_comment(b'#'),
         dimension: 3,
         has_vertices: false,
@@ -53,7 +53,7 @@ pub fn read_medit(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     reader.cells.finish(path, |reference| reference.to_string())
 }
 
-struct Reader<'a> {
+struct MeditReader<'a> {
     scanner: Scanner<'a>,
     dimension: usize,
     has_vertices: bool,
@@ -61,7 +61,7 @@ struct Reader<'a> {
     nodes: Vec<u32>,
 }
 
-impl Reader<'_> {
+impl MeditReader<'_> {
     fn header(&mut self) -> Result<(), FileError> {
         match self.scanner.token() {
             Some(word) if word.eq_ignore_ascii_case(b"MeshVersionFormatted") => {
@@ -141,7 +141,7 @@ impl Reader<'_> {
     }
 
     /// Nodes (counted from 1) and a reference per cell.
-    fn cells(&mut self, (shape, nodes): (Shape, usize)) -> Result<(), FileError> {
+    fn cells(&mut self, (shape, nodes): (CellShape, usize)) -> Result<(), FileError> {
         let count = self.count("the number of cells", nodes + 1)?;
         for _ in 0..count {
             self.nodes.clear();
@@ -178,20 +178,20 @@ impl Reader<'_> {
 }
 
 /// The shape and node count of a section's cells.
-fn cell_of(keyword: &str) -> Option<(Shape, usize)> {
+fn cell_of(keyword: &str) -> Option<(CellShape, usize)> {
     Some(match keyword {
-        "edges" => (Shape::Line, 2),
-        "edgesp2" => (Shape::Line, 3),
-        "triangles" => (Shape::Triangle, 3),
-        "trianglesp2" => (Shape::Triangle, 6),
-        "quadrilaterals" => (Shape::Quad, 4),
-        "quadrilateralsq2" => (Shape::Quad, 9),
-        "tetrahedra" => (Shape::Tet, 4),
-        "tetrahedrap2" => (Shape::Tet, 10),
-        "hexahedra" | "hexaedra" => (Shape::Hex, 8),
-        "hexahedraq2" => (Shape::Hex, 27),
-        "prisms" | "pentahedra" => (Shape::Prism, 6),
-        "pyramids" => (Shape::Pyramid, 5),
+        "edges" => (CellShape::Line, 2),
+        "edgesp2" => (CellShape::Line, 3),
+        "triangles" => (CellShape::Triangle, 3),
+        "trianglesp2" => (CellShape::Triangle, 6),
+        "quadrilaterals" => (CellShape::Quad, 4),
+        "quadrilateralsq2" => (CellShape::Quad, 9),
+        "tetrahedra" => (CellShape::Tet, 4),
+        "tetrahedrap2" => (CellShape::Tet, 10),
+        "hexahedra" | "hexaedra" => (CellShape::Hex, 8),
+        "hexahedraq2" => (CellShape::Hex, 27),
+        "prisms" | "pentahedra" => (CellShape::Prism, 6),
+        "pyramids" => (CellShape::Pyramid, 5),
         _ => return None,
     })
 }

@@ -30,7 +30,7 @@ pub use obj::{read_obj, write_obj};
 pub use off::read_off;
 pub use ply::{read_ply, write_ply};
 pub use stl::read_stl;
-pub use tetgen::{read_tetgen, read_tetgen_beside};
+pub use tetgen::{read_tetgen, read_tetgen_pair_of};
 pub use vtk::read_vtk;
 pub use vtu::{PointData, PointValues, VtuMesh, read_vtu, write_vtu};
 
@@ -92,7 +92,7 @@ pub const FORMATS: [MeshFormat; 10] = [
         ..MeshFormat::reader(&["vtu", "vtp"], read_vtu)
     },
     MeshFormat::reader(&["mesh", "meshb"], read_medit),
-    MeshFormat::reader(&["node", "ele"], read_tetgen_beside),
+    MeshFormat::reader(&["node", "ele"], read_tetgen_pair_of),
 ];
 
 /// The extensions of these formats for messages: `.obj .off`.

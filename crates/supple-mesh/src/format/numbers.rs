@@ -3,25 +3,25 @@
 
 use std::path::Path;
 
-use super::binary::{Binary, ByteOrder, NumberType};
+use super::binary::{BinaryCursor, ByteOrder, NumberType};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, parse_i64, shown};
 
 /// Lines and numbers of a file whose numbers are text or binary.
 #[derive(Debug)]
-pub(super) enum Numbers<'a> {
+pub(super) enum NumberReader<'a> {
     Text(Scanner<'a>),
-    Binary(Binary<'a>),
+    Binary(BinaryCursor<'a>),
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumberReader<'a> {
     pub(super) fn text(bytes: &'a [u8], path: &'a Path) -> Self {
         Self::Text(Scanner::new(bytes, path))
     }
 
     /// Binary numbers, starting at byte `at`.
     pub(super) fn binary(bytes: &'a [u8], at: usize, path: &'a Path, order: ByteOrder) -> Self {
-        Self::Binary(Binary::new(bytes, path, at, order))
+        Self::Binary(BinaryCursor::new(bytes, path, at, order))
     }
 
     /// The same position, with the opposite byte order.
@@ -100,7 +100,7 @@ impl<'a> Numbers<'a> {
         self.check_count(count, what, text_bytes, binary_bytes)
     }
 
-    /// Checks a count as [`Numbers::count`] does.
+    /// Checks a count as [`NumberReader::count`] does.
     pub(super) fn check_count(
         &self,
         count: i64,
@@ -217,12 +217,12 @@ mod tests {
     #[test]
     fn counts_that_the_file_cannot_hold_are_refused() {
         let path = Path::new("a.msh");
-        let mut text = Numbers::text(b"3 1 2 3", path);
+        let mut text = NumberReader::text(b"3 1 2 3", path);
         assert_eq!(text.count(NumberType::I32, "the number of nodes", 2, 4), Ok(3));
-        let mut text = Numbers::text(b"\n4 1 2 3", path);
+        let mut text = NumberReader::text(b"\n4 1 2 3", path);
         let error = text.count(NumberType::I32, "the number of nodes", 2, 4).unwrap_err();
         assert_eq!(error.place, supple_core::Place::Line(2));
-        let mut binary = Numbers::binary(&[0, 0, 0, 2, 9, 9], 0, path, ByteOrder::Big);
+        let mut binary = NumberReader::binary(&[0, 0, 0, 2, 9, 9], 0, path, ByteOrder::Big);
         let error = binary.count(NumberType::I32, "the number of nodes", 2, 4).unwrap_err();
         assert_eq!(error.place, supple_core::Place::Byte(0));
     }

@@ -33,7 +33,7 @@ pub fn read_off(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
 
 /// The values after the position of a vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct OffVertexLayout {
     normal: bool,
     color: bool,
     texture: bool,
@@ -50,11 +50,11 @@ struct OffReader<'a> {
 
 impl OffReader<'_> {
     /// The keyword, which is optional in Geomview.
-    fn header(&mut self) -> Result<Layout, FileError> {
+    fn header(&mut self) -> Result<OffVertexLayout, FileError> {
         let mut ahead = self.scan.clone();
         let word = ahead.token().unwrap_or_default();
         if parse_u32(word).is_some() {
-            return Ok(Layout { normal: false, color: false, texture: false });
+            return Ok(OffVertexLayout { normal: false, color: false, texture: false });
         }
         let Some(mut prefix) = word.strip_suffix(b"OFF") else {
             return Err(
@@ -67,7 +67,7 @@ impl OffReader<'_> {
             prefix = rest.unwrap_or(prefix);
             rest.is_some()
         };
-        let layout = Layout { texture: takes(b"ST"), color: takes(b"C"), normal: takes(b"N") };
+        let layout = OffVertexLayout { texture: takes(b"ST"), color: takes(b"C"), normal: takes(b"N") };
         if !prefix.is_empty() {
             let kinds = "three coordinates (OFF, NOFF, COFF, STOFF and their combinations)";
             return Err(self.scan.error(format!("{} is not supported: only text with {kinds}", shown(word))));
@@ -83,17 +83,18 @@ impl OffReader<'_> {
         let faces = self.scan.u32("the number of faces")? as usize;
         // The number of edges, which is not used and missing in some files.
         while self.scan.token_in_line().is_some() {}
-        let (room, wanted) = (self.scan.remaining().len(), vertices.saturating_add(faces).saturating_mul(6));
-        if wanted > room.saturating_add(1) {
+        let (remaining_bytes, wanted) =
+            (self.scan.remaining().len(), vertices.saturating_add(faces).saturating_mul(6));
+        if wanted > remaining_bytes.saturating_add(1) {
             return Err(self.scan.error(format!(
-                "{vertices} vertices and {faces} faces take at least {wanted} bytes, but only {room} are left; is it \
+                "{vertices} vertices and {faces} faces take at least {wanted} bytes, but only {remaining_bytes} are left; is it \
                  truncated?"
             )));
         }
         Ok((vertices, faces))
     }
 
-    fn vertices(&mut self, prefix: Layout, count: usize) -> Result<(), FileError> {
+    fn vertices(&mut self, prefix: OffVertexLayout, count: usize) -> Result<(), FileError> {
         self.mesh.positions.reserve(count);
         let mut layout = None;
         let mut more = Vec::new();
@@ -125,8 +126,8 @@ impl OffReader<'_> {
     }
 
     /// The meaning of the `length` numbers after the first position.
-    fn layout(&mut self, prefix: Layout, length: usize) -> Result<Layout, FileError> {
-        let plain = Layout { normal: false, color: false, texture: false };
+    fn layout(&mut self, prefix: OffVertexLayout, length: usize) -> Result<OffVertexLayout, FileError> {
+        let plain = OffVertexLayout { normal: false, color: false, texture: false };
         let fixed = 3 * usize::from(prefix.normal) + 2 * usize::from(prefix.texture);
         match length.checked_sub(fixed) {
             Some(0) if !prefix.color => Ok(prefix),
@@ -134,7 +135,7 @@ impl OffReader<'_> {
             Some(3 | 4) if prefix == plain => {
                 self.notes
                     .push(format!("{length} numbers follow each position; read as colours, as in COFF"));
-                Ok(Layout { color: true, ..plain })
+                Ok(OffVertexLayout { color: true, ..plain })
             }
             _ if length == 0 => {
                 self.notes.push(
@@ -151,7 +152,7 @@ impl OffReader<'_> {
         }
     }
 
-    fn push_attributes(&mut self, layout: Layout, mut more: &[f64]) {
+    fn push_attributes(&mut self, layout: OffVertexLayout, mut more: &[f64]) {
         if layout.normal {
             self.normals.push([more[0], more[1], more[2]]);
             more = &more[3..];

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::LoadedMesh;
-use super::cells::{Cells, Shape, region_from_float};
+use super::cells::{CellShape, Cells, region_from_float};
 use super::numbers::{check_text_count, to_integer};
 use supple_core::FileError;
 use supple_core::text::scan::Scanner;
 
 /// Reads the pair, given the bytes of one of the two files; the other is read from the same folder.
-pub fn read_tetgen_beside(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
+pub fn read_tetgen_pair_of(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let is_ele = extension.eq_ignore_ascii_case("ele");
     let other_extension = if is_ele { "node" } else { "ele" };
@@ -44,13 +44,13 @@ pub fn read_tetgen(
     ele_path: &Path,
 ) -> Result<LoadedMesh, FileError> {
     let mut cells = Cells::default();
-    let first = nodes(Rows::new(node_bytes, node_path), &mut cells)?;
-    elements(Rows::new(ele_bytes, ele_path), first, &mut cells)?;
+    let first = nodes(TetgenRows::new(node_bytes, node_path), &mut cells)?;
+    elements(TetgenRows::new(ele_bytes, ele_path), first, &mut cells)?;
     cells.finish(ele_path, |region| region.to_string())
 }
 
 /// `count dimension attributes markers`, then `number x y z attributes… marker` per node. Returns the first number.
-fn nodes(mut rows: Rows, cells: &mut Cells) -> Result<i64, FileError> {
+fn nodes(mut rows: TetgenRows, cells: &mut Cells) -> Result<i64, FileError> {
     let [count, dimension, attributes, markers] = rows.header("the number of nodes", [0, 3, 0, 0])?;
     if !(2..=3).contains(&dimension) {
         return Err(rows.scanner.error(format!("the dimension should be 3 (or 2), found {dimension}")));
@@ -83,11 +83,11 @@ fn nodes(mut rows: Rows, cells: &mut Cells) -> Result<i64, FileError> {
 }
 
 /// `count nodes attributes`, then `number nodes… attributes…` per element.
-fn elements(mut rows: Rows, first: i64, cells: &mut Cells) -> Result<(), FileError> {
+fn elements(mut rows: TetgenRows, first: i64, cells: &mut Cells) -> Result<(), FileError> {
     let [count, nodes, attributes] = rows.header("the number of elements", [0, 4, 0])?;
     let (shape, nodes) = match nodes {
-        3 | 6 => (Shape::Triangle, nodes as usize),
-        4 | 10 => (Shape::Tet, nodes as usize),
+        3 | 6 => (CellShape::Triangle, nodes as usize),
+        4 | 10 => (CellShape::Tet, nodes as usize),
         _ => {
             let problem =
                 format!("an element should have 4 or 10 nodes (3 or 6 for triangles), found {nodes}");
@@ -124,11 +124,11 @@ fn elements(mut rows: Rows, first: i64, cells: &mut Cells) -> Result<(), FileErr
 }
 
 /// The lines of a file that are neither blank nor comments.
-struct Rows<'a> {
+struct TetgenRows<'a> {
     scanner: Scanner<'a>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> TetgenRows<'a> {
     fn new(bytes: &'a [u8], path: &'a Path) -> Self {
         Self { scanner: Scanner::new(bytes, path).with_comment(b'#') }
     }

@@ -9,7 +9,7 @@ use super::LoadedMesh;
 use super::binary::ByteOrder;
 use super::binary::NumberType::{self, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use super::cells::Cells;
-use super::numbers::Numbers;
+use super::numbers::NumberReader;
 use super::vtk_cells::{self, POLYGON, POLYLINE, QUAD, STRIP, TRIANGLE, VERTICES};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, parse_i64, shown};
@@ -23,11 +23,13 @@ pub fn read_vtk(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let kind = header.rest_of_line();
     let file = match kind.to_ascii_uppercase().as_slice() {
         _ if !title => return Err(header.ended("ASCII or BINARY")),
-        b"ASCII" => Numbers::Text(header),
-        b"BINARY" => Numbers::binary(bytes, bytes.len() - header.remaining().len(), path, ByteOrder::Big),
+        b"ASCII" => NumberReader::Text(header),
+        b"BINARY" => {
+            NumberReader::binary(bytes, bytes.len() - header.remaining().len(), path, ByteOrder::Big)
+        }
         _ => return Err(header.error(format!("expected ASCII or BINARY, found {}", shown(kind)))),
     };
-    let reader = Reader { file, new_lists, cells: Cells::default(), lists: None };
+    let reader = VtkReader { file, new_lists, cells: Cells::default(), lists: None };
     reader.read(path)
 }
 
@@ -43,28 +45,28 @@ fn version(header: &mut Scanner) -> Result<i64, FileError> {
     })
 }
 
-struct Reader<'a> {
-    file: Numbers<'a>,
+struct VtkReader<'a> {
+    file: NumberReader<'a>,
     new_lists: bool,
     cells: Cells,
     /// The cells of an unstructured grid until their types are known.
-    lists: Option<Lists>,
+    lists: Option<VtkCellLists>,
 }
 
 /// Lists of nodes, in sequence.
-struct Lists {
+struct VtkCellLists {
     ends: Vec<usize>,
     nodes: Vec<u32>,
 }
 
-impl Lists {
+impl VtkCellLists {
     fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(&start, &end)| &self.nodes[start..end])
     }
 }
 
-impl Reader<'_> {
+impl VtkReader<'_> {
     fn read(mut self, path: &Path) -> Result<LoadedMesh, FileError> {
         self.dataset()?;
         while let Some(line) = self.file.line() {
@@ -127,15 +129,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn lists(&mut self, words: &[Vec<u8>]) -> Result<Lists, FileError> {
+    fn lists(&mut self, words: &[Vec<u8>]) -> Result<VtkCellLists, FileError> {
         if self.new_lists { self.offset_lists(words) } else { self.counted_lists(words) }
     }
 
     /// Before version 5: `CELLS n size`, then per cell its number of nodes and its nodes.
-    fn counted_lists(&mut self, words: &[Vec<u8>]) -> Result<Lists, FileError> {
+    fn counted_lists(&mut self, words: &[Vec<u8>]) -> Result<VtkCellLists, FileError> {
         let count = self.header_count(words, 1, "the number of cells", 2, 4)?;
         let size = self.header_count(words, 2, "the size of the cell list", 2, 4)?;
-        let mut lists = Lists { ends: Vec::with_capacity(count), nodes: Vec::new() };
+        let mut lists = VtkCellLists { ends: Vec::with_capacity(count), nodes: Vec::new() };
         for _ in 0..count {
             let nodes = self.file.count(I32, "a cell's number of nodes", 2, 4)?;
             for _ in 0..nodes {
@@ -153,11 +155,11 @@ impl Reader<'_> {
     }
 
     /// Since version 5: `CELLS n+1 size`, then the start of each cell and the end of the last, then all nodes.
-    fn offset_lists(&mut self, words: &[Vec<u8>]) -> Result<Lists, FileError> {
+    fn offset_lists(&mut self, words: &[Vec<u8>]) -> Result<VtkCellLists, FileError> {
         let count = self.header_count(words, 1, "the number of offsets", 2, 1)?;
         let size = self.header_count(words, 2, "the number of cell nodes", 2, 1)?;
         let kind = self.array_header(b"OFFSETS")?;
-        let mut lists = Lists { ends: Vec::with_capacity(count), nodes: Vec::with_capacity(size) };
+        let mut lists = VtkCellLists { ends: Vec::with_capacity(count), nodes: Vec::with_capacity(size) };
         let mut last = 0;
         for i in 0..count {
             let offset = self.file.integer(kind, "an offset")?;

@@ -1,6 +1,6 @@
 //! The cell types of VTK (`vtkCellType.h`, listed in the VTK file formats guide), shared by `.vtk` and `.vtu`.
 
-use super::cells::{Cells, Shape};
+use super::cells::{CellShape, Cells};
 
 /// The type number of a lone vertex or several.
 pub(super) const VERTICES: i64 = 2;
@@ -30,26 +30,26 @@ pub(super) fn push(cells: &mut Cells, vtk_type: i64, nodes: &[u32], region: i32)
             for (i, triangle) in nodes.windows(3).enumerate() {
                 let [a, b, c] = [triangle[0], triangle[1], triangle[2]];
                 let triangle = if i % 2 == 0 { [a, b, c] } else { [b, a, c] };
-                cells.push(Shape::Triangle, &triangle, region);
+                cells.push(CellShape::Triangle, &triangle, region);
             }
         }
-        (PIXEL, &[a, b, c, d, ..]) => cells.push(Shape::Quad, &[a, b, d, c], region),
+        (PIXEL, &[a, b, c, d, ..]) => cells.push(CellShape::Quad, &[a, b, d, c], region),
         _ => cells.push(shape, nodes, region),
     }
     Ok(())
 }
 
-fn shape_of(vtk_type: i64) -> Shape {
+fn shape_of(vtk_type: i64) -> CellShape {
     match vtk_type {
-        1 | VERTICES => Shape::Point,
-        3 | POLYLINE | 21 | 35 | 68 | 75 => Shape::Line,
-        TRIANGLE | STRIP | 22 | 34 | 69 | 76 => Shape::Triangle,
-        POLYGON => Shape::Polygon,
-        PIXEL | QUAD | 23 | 28 | 30 | 70 | 77 => Shape::Quad,
-        TETRA | 24 | 71 | 78 => Shape::Tet,
-        11 | 12 | 25 | 29 | 33 | 72 | 79 => Shape::Hex,
-        13 | 26 | 31 | 32 | 73 | 80 => Shape::Prism,
-        14 | 27 | 37 | 74 | 81 => Shape::Pyramid,
-        _ => Shape::Other,
+        1 | VERTICES => CellShape::Point,
+        3 | POLYLINE | 21 | 35 | 68 | 75 => CellShape::Line,
+        TRIANGLE | STRIP | 22 | 34 | 69 | 76 => CellShape::Triangle,
+        POLYGON => CellShape::Polygon,
+        PIXEL | QUAD | 23 | 28 | 30 | 70 | 77 => CellShape::Quad,
+        TETRA | 24 | 71 | 78 => CellShape::Tet,
+        11 | 12 | 25 | 29 | 33 | 72 | 79 => CellShape::Hex,
+        13 | 26 | 31 | 32 | 73 | 80 => CellShape::Prism,
+        14 | 27 | 37 | 74 | 81 => CellShape::Pyramid,
+        _ => CellShape::Other,
     }
 }

@@ -31,18 +31,18 @@ impl BoxShape {
         Ok(TetMesh { positions: points, tets, regions: None })
     }
 
-    fn grid(&self, resolution: f64) -> Result<Grid, Error> {
+    fn grid(&self, resolution: f64) -> Result<BoxGrid, Error> {
         let mut cells = [0; 3];
         for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
             check_length(&format!("box's size along {name}"), self.size[axis])?;
             let what = format!("the box's number of cells along {name}");
             cells[axis] = scaled(&what, self.cells[axis], 1, resolution)?;
         }
-        Ok(Grid { size: DVec3::from_array(self.size), cells })
+        Ok(BoxGrid { size: DVec3::from_array(self.size), cells })
     }
 }
 
-struct Grid {
+struct BoxGrid {
     size: DVec3,
     cells: [u32; 3],
 }
@@ -52,7 +52,7 @@ fn lattice(nx: u32, ny: u32, nz: u32) -> impl Iterator<Item = [u32; 3]> {
     (0..nz).flat_map(move |k| (0..ny).flat_map(move |j| (0..nx).map(move |i| [i, j, k])))
 }
 
-impl Grid {
+impl BoxGrid {
     fn position(&self, at: [u32; 3]) -> DVec3 {
         let fraction = |axis: usize| f64::from(at[axis]) / f64::from(self.cells[axis]) - 0.5;
         self.size * DVec3::new(fraction(0), fraction(1), fraction(2))

@@ -69,12 +69,12 @@ fn flip(triangles: &mut [[u32; 3]], neighbors: &mut [[u32; 3]], t: u32, corner: 
     let d = triangles[oi][far];
     let (across_b, across_c) = (neighbors[ti][(corner + 1) % 3], neighbors[ti][(corner + 2) % 3]);
     // In `other` the shared edge runs backwards: its corners after `d` are `c`, `b`.
-    let (beside_c, beside_b) = (neighbors[oi][(far + 1) % 3], neighbors[oi][(far + 2) % 3]);
+    let (next_c, next_b) = (neighbors[oi][(far + 1) % 3], neighbors[oi][(far + 2) % 3]);
     triangles[ti] = [a, b, d];
-    neighbors[ti] = [beside_c, other, across_c];
+    neighbors[ti] = [next_c, other, across_c];
     triangles[oi] = [a, d, c];
-    neighbors[oi] = [beside_b, across_b, t];
-    relink(neighbors, beside_c, other, t);
+    neighbors[oi] = [next_b, across_b, t];
+    relink(neighbors, next_c, other, t);
     relink(neighbors, across_b, t, other);
 }
 
@@ -91,10 +91,12 @@ pub(super) fn triangulate(points: &[DVec2]) -> Vec<[u32; 3]> {
     let Some(&first) = points.first() else { return Vec::new() };
     let (low, high) = points.iter().fold((first, first), |(low, high), p| (low.min(*p), high.max(*p)));
     // Four corners so far away that they do not affect the triangles of the points.
-    let (centre, reach) = (0.5 * (low + high), 20.0 * (high - low).max_element().max(f64::MIN_POSITIVE));
+    let (centre, extent) = (0.5 * (low + high), 20.0 * (high - low).max_element().max(f64::MIN_POSITIVE));
     let count = points.len() as u32;
     let mut all = points.to_vec();
-    all.extend([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|c| centre + reach * DVec2::from(c)));
+    all.extend(
+        [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|c| centre + extent * DVec2::from(c)),
+    );
     let triangles = vec![[count, count + 1, count + 2], [count, count + 2, count + 3]];
     let neighbors = neighbors(&triangles);
     let mut growing = Growing { points: &all, triangles, neighbors, last: 0 };

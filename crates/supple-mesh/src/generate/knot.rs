@@ -35,19 +35,19 @@ impl KnotShape {
             seed: 0,
         };
         let mut mesh = flat.surface(resolution)?;
-        let curve = Curve::new(self.length);
+        let curve = KnotCurve::new(self.length);
         mesh.positions.iter_mut().for_each(|p| *p = curve.place(p.x + 0.5 * self.length, p.z));
         Ok(mesh)
     }
 }
 
 /// The centre line of the strip as a polygon, with the length up to each of its corners.
-struct Curve {
+struct KnotCurve {
     corners: Vec<DVec3>,
     lengths: Vec<f64>,
 }
 
-impl Curve {
+impl KnotCurve {
     fn new(length: f64) -> Self {
         let parameter = |i: u32| KNOT_END * (2.0 * f64::from(i) / f64::from(PIECES) - 1.0);
         let knot = (0..=PIECES).map(|i| trefoil(parameter(i)));

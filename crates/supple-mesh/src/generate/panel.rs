@@ -8,7 +8,7 @@ use supple_core::Error;
 
 /// Minimum distance of lattice points from the outline, in spacings: far enough that the circle over each of its
 /// edges stays empty.
-const AWAY: f64 = 0.6;
+const MIN_OUTLINE_DISTANCE: f64 = 0.6;
 /// Maximum number of corners of an outline.
 const MOST_CORNERS: usize = 10_000;
 
@@ -110,7 +110,7 @@ fn inside(corners: &[DVec2], spacing: f64, points: &mut Vec<DVec2>) {
     for row in 0..=rows {
         let shift = 0.5 * f64::from(row % 2);
         let at = |i: u32| low + DVec2::new((f64::from(i) + shift) * spacing, f64::from(row) * height);
-        let fits = |p: &DVec2| contains(corners, *p) && !is_near(corners, *p, AWAY * spacing);
+        let fits = |p: &DVec2| contains(corners, *p) && !is_near(corners, *p, MIN_OUTLINE_DISTANCE * spacing);
         let across = (0..=columns).map(|i| at(if row % 2 == 0 { i } else { columns - i }));
         points.extend(across.filter(fits));
     }
@@ -224,7 +224,7 @@ mod tests {
         assert!(refused(&[[0.0, 0.0], [1.0, 0.0]]).contains("has 2 corners"));
         let bow = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
         assert!(refused(&bow).contains("itself at its sides 0 and 2"));
-        assert!(refused(&[[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]).contains("same place"));
+        assert!(refused(&[[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]).contains("same position"));
         assert!(refused(&[[0.0, 0.0], [f64::NAN, 0.0], [1.0, 1.0]]).contains("finite"));
     }
 }

@@ -222,7 +222,7 @@ fn bad_parameters_are_refused_with_their_value() {
     assert!(message(cloth([1.0, 1.0], [1, 5], GridPattern::Regular, 0).surface(1.0)).contains("1 x 5"));
     assert!(BoxShape { size: [1.0; 3], cells: [0, 1, 1] }.surface(1.0).is_err());
     let torus = TorusShape { major_radius: 0.2, minor_radius: 0.3, segments: 8, rings: 8 };
-    assert!(message(torus.surface(1.0)).contains("cut itself"));
+    assert!(message(torus.surface(1.0)).contains("intersect itself"));
     let cylinder = CylinderShape { radius: 1.0, height: 1.0, segments: 2, rings: 1, closed: true };
     assert!(message(cylinder.surface(1.0)).contains("at least 3"));
 }

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 128;
 
 /// One node of the tree: a box around the items at the positions `first..end`.
 #[derive(Debug, Clone, Copy)]
-pub struct Node {
+pub struct BvhNode {
     bounds: Aabb,
     /// First item position below this node.
     pub first: u32,
@@ -33,7 +33,7 @@ pub struct Node {
 /// A hierarchy of boxes. Items are identified by their index in the list it was built from.
 #[derive(Debug, Clone, Default)]
 pub struct Bvh {
-    nodes: Vec<Node>,
+    nodes: Vec<BvhNode>,
     items: Vec<u32>,
     /// The items' boxes, in tree order.
     boxes: Vec<Aabb>,
@@ -235,7 +235,7 @@ impl Bvh {
     }
 
     /// All nodes, depth first.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[BvhNode] {
         &self.nodes
     }
 
@@ -285,10 +285,10 @@ fn morton_keys(boxes: &[Aabb]) -> Vec<(u64, u32)> {
 }
 
 /// Appends the subtree over `keys`, whose first item has the position `first`.
-fn push_subtree(keys: &[(u64, u32)], first: usize, nodes: &mut Vec<Node>) {
+fn push_subtree(keys: &[(u64, u32)], first: usize, nodes: &mut Vec<BvhNode>) {
     let own = nodes.len();
     let end = (first + keys.len()) as u32;
-    nodes.push(Node { bounds: Aabb::EMPTY, first: first as u32, end, skip: 0 });
+    nodes.push(BvhNode { bounds: Aabb::EMPTY, first: first as u32, end, skip: 0 });
     if keys.len() > LEAF_SIZE {
         let split = split_of(keys);
         push_subtree(&keys[..split], first, nodes);

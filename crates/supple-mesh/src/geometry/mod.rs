@@ -15,5 +15,5 @@ pub use bvh::Bvh;
 pub use disjoint_sets::DisjointSets;
 pub use supple_core::Aabb;
 pub use triangle::{ClosestOnTriangle, Ray};
-pub use triangle_tree::{ClosestPoint, Hit, TriangleTree};
+pub use triangle_tree::{ClosestPoint, RayHit, TriangleTree};
 pub use winding_number::WindingNumber;

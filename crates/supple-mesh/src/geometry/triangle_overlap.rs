@@ -14,7 +14,9 @@ use robust::{Coord, Coord3D};
 /// Triangles without area overlap nothing.
 pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3]) -> bool {
     let corners = |t: [u32; 3]| t.map(|v| positions[v as usize]);
-    let (Some(a), Some(b)) = (Flat::new(corners(first)), Flat::new(corners(second))) else {
+    let (Some(a), Some(b)) =
+        (ProjectedTriangle::new(corners(first)), ProjectedTriangle::new(corners(second)))
+    else {
         return false;
     };
     let shared_first = [0, 1, 2].map(|i| second.contains(&first[i]));
@@ -22,7 +24,7 @@ pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3])
     match shared_first.iter().filter(|&&s| s).count() {
         0 => disjoint_indices_overlap(&a, &b),
         1 => {
-            let opposite = |flat: &Flat, shared: [bool; 3]| {
+            let opposite = |flat: &ProjectedTriangle, shared: [bool; 3]| {
                 let at = shared.iter().position(|&s| s).unwrap_or(0);
                 [flat.corners[(at + 1) % 3], flat.corners[(at + 2) % 3]]
             };
@@ -34,13 +36,13 @@ pub fn triangles_overlap(positions: &[DVec3], first: [u32; 3], second: [u32; 3])
 }
 
 /// A triangle with area, and an axis along which its projection has area too.
-struct Flat {
+struct ProjectedTriangle {
     corners: [DVec3; 3],
     /// The coordinates kept by the projection.
     plane: [usize; 2],
 }
 
-impl Flat {
+impl ProjectedTriangle {
     fn new(corners: [DVec3; 3]) -> Option<Self> {
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).abs();
         // The most likely axis first; the exact test decides.
@@ -85,7 +87,7 @@ impl Flat {
     }
 }
 
-fn disjoint_indices_overlap(a: &Flat, b: &Flat) -> bool {
+fn disjoint_indices_overlap(a: &ProjectedTriangle, b: &ProjectedTriangle) -> bool {
     if a.separates(&b.corners) || b.separates(&a.corners) {
         return false;
     }
@@ -94,8 +96,15 @@ fn disjoint_indices_overlap(a: &Flat, b: &Flat) -> bool {
 }
 
 /// Two triangles with a common edge overlap where they are coplanar and on the same side of it.
-fn folded_onto(a: &Flat, shared_a: [bool; 3], b: &Flat, shared_b: [bool; 3]) -> bool {
-    let apex = |flat: &Flat, shared: [bool; 3]| flat.corners[shared.iter().position(|&s| !s).unwrap_or(0)];
+fn folded_onto(
+    a: &ProjectedTriangle,
+    shared_a: [bool; 3],
+    b: &ProjectedTriangle,
+    shared_b: [bool; 3],
+) -> bool {
+    let apex = |flat: &ProjectedTriangle, shared: [bool; 3]| {
+        flat.corners[shared.iter().position(|&s| !s).unwrap_or(0)]
+    };
     let apex_b = apex(b, shared_b);
     if a.side(apex_b) != 0 {
         return false;
@@ -153,7 +162,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const APART: ([u32; 3], [u32; 3]) = ([0, 1, 2], [3, 4, 5]);
+    const DISJOINT: ([u32; 3], [u32; 3]) = ([0, 1, 2], [3, 4, 5]);
 
     fn v(x: f64, y: f64, z: f64) -> DVec3 {
         DVec3::new(x, y, z)
@@ -203,9 +212,9 @@ mod tests {
 
         #[test]
         fn triangles_overlap_where_their_distance_vanishes(p in fine_points()) {
-            let gap = distance(&p, APART.0, APART.1);
+            let gap = distance(&p, DISJOINT.0, DISJOINT.1);
             // Alternating projections converge slowly at touching; between the bounds nothing is asserted.
-            if triangles_overlap(&p, APART.0, APART.1) {
+            if triangles_overlap(&p, DISJOINT.0, DISJOINT.1) {
                 prop_assert!(gap < 1e-2, "overlap reported at distance {gap}");
             } else {
                 prop_assert!(gap > 1e-9, "no overlap reported at distance {gap}");
@@ -216,7 +225,7 @@ mod tests {
         fn overlap_on_the_integer_grid_agrees_with_scaled_copies(p in coarse_points(), k in 1u32..40) {
             // Powers of two scale without rounding, so exact predicates must not change their result.
             let scaled: Vec<DVec3> = p.iter().map(|&p| p * f64::from(k).exp2().recip()).collect();
-            prop_assert_eq!(triangles_overlap(&p, APART.0, APART.1), triangles_overlap(&scaled, APART.0, APART.1));
+            prop_assert_eq!(triangles_overlap(&p, DISJOINT.0, DISJOINT.1), triangles_overlap(&scaled, DISJOINT.0, DISJOINT.1));
         }
     }
 
@@ -248,10 +257,10 @@ mod tests {
     #[test]
     fn coplanar_triangles_one_inside_the_other_overlap() {
         let p = [v(0., 0., 1.), v(4., 0., 1.), v(0., 4., 1.), v(1., 1., 1.), v(1.5, 1., 1.), v(1., 1.5, 1.)];
-        assert!(triangles_overlap(&p, APART.0, APART.1));
+        assert!(triangles_overlap(&p, DISJOINT.0, DISJOINT.1));
         let away: Vec<DVec3> =
             p.iter().enumerate().map(|(i, &p)| if i < 3 { p } else { p + 5.0 * DVec3::X }).collect();
-        assert!(!triangles_overlap(&away, APART.0, APART.1));
+        assert!(!triangles_overlap(&away, DISJOINT.0, DISJOINT.1));
     }
 
     #[test]
@@ -259,15 +268,15 @@ mod tests {
         let touching = 0.1f64;
         let base = [v(0., 0., touching), v(1., 0., touching), v(0., 1., touching)];
         let apex = |z: f64| [base[0], base[1], base[2], v(0.25, 0.25, z), v(0.3, 0.3, 1.), v(0.3, 0.2, 1.)];
-        assert!(triangles_overlap(&apex(touching), APART.0, APART.1));
-        assert!(!triangles_overlap(&apex(touching.next_up()), APART.0, APART.1));
+        assert!(triangles_overlap(&apex(touching), DISJOINT.0, DISJOINT.1));
+        assert!(!triangles_overlap(&apex(touching.next_up()), DISJOINT.0, DISJOINT.1));
     }
 
     #[test]
     fn triangles_without_area_overlap_nothing() {
         let p =
             [v(0., 0., 0.), v(1., 0., 0.), v(0., 1., 0.), v(0.2, 0.2, -1.), v(0.2, 0.2, 0.), v(0.2, 0.2, 1.)];
-        assert!(!triangles_overlap(&p, APART.0, APART.1));
-        assert!(!triangles_overlap(&p, APART.0, [3, 3, 5]));
+        assert!(!triangles_overlap(&p, DISJOINT.0, DISJOINT.1));
+        assert!(!triangles_overlap(&p, DISJOINT.0, [3, 3, 5]));
     }
 }

@@ -8,7 +8,7 @@ use super::{Aabb, Bvh};
 
 /// The intersection of a ray with a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
+pub struct RayHit {
     /// The triangle.
     pub triangle: u32,
     /// The weights of its corners.
@@ -76,11 +76,11 @@ impl TriangleTree {
     }
 
     /// The first triangle a ray hits, from either side.
-    pub fn pick(&self, ray: &Ray) -> Option<Hit> {
+    pub fn pick(&self, ray: &Ray) -> Option<RayHit> {
         let meet = |t: u32| triangle::intersect_ray(self.corners(t), ray);
         let (found, t) = self.bvh.cast_ray(ray, f64::INFINITY, |t| Some(meet(t)?.0))?;
         let (_, barycentric) = meet(found)?;
-        Some(Hit { triangle: found, barycentric, distance: t * ray.direction.length() })
+        Some(RayHit { triangle: found, barycentric, distance: t * ray.direction.length() })
     }
 
     /// The closest point within `limit` metres.

@@ -127,8 +127,8 @@ mod tests {
         (0..count).map(|t| solid_angle(tree.corners(t), query)).sum::<f64>() / (4.0 * PI)
     }
 
-    fn point(reach: f64) -> impl Strategy<Value = DVec3> {
-        [-reach..reach, -reach..reach, -reach..reach].prop_map(DVec3::from_array)
+    fn point(extent: f64) -> impl Strategy<Value = DVec3> {
+        [-extent..extent, -extent..extent, -extent..extent].prop_map(DVec3::from_array)
     }
 
     #[test]

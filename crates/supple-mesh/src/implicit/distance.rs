@@ -85,8 +85,8 @@ impl SmoothMinimum {
     }
 
     pub(super) fn finish(mut self) -> f64 {
-        let reach = self.least + self.blend;
-        self.near.retain(|value| *value < reach);
+        let extent = self.least + self.blend;
+        self.near.retain(|value| *value < extent);
         if self.near.len() < 2 {
             return self.least;
         }

@@ -6,11 +6,11 @@
 
 use glam::DVec3;
 
-use crate::groups::Groups;
+use crate::groups::UnionFind;
 
 /// A side of a triangle: its first and last corner.
 #[derive(Clone, Copy)]
-struct Side {
+struct TriangleSide {
     edge: [u32; 2],
     from: u32,
     to: u32,
@@ -20,7 +20,7 @@ struct Side {
 /// Every edge must have as many triangles in one direction as in the other.
 pub(super) fn separate_sheets(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u32; 3]>) {
     let corners = triangles.as_flattened();
-    let mut fans = Groups::new(corners.len());
+    let mut fans = UnionFind::new(corners.len());
     for edge in sorted_sides(corners).chunk_by(|a, b| a.edge == b.edge) {
         for [forward, backward] in pair_sides(edge, corners, positions) {
             fans.join(forward.from, backward.to);
@@ -32,8 +32,9 @@ pub(super) fn separate_sheets(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u
 }
 
 /// All sides, grouped by edge.
-fn sorted_sides(corners: &[u32]) -> Vec<Side> {
-    let mut sides: Vec<Side> = (0..corners.len() as u32).map(|corner| side(corners, corner)).collect();
+fn sorted_sides(corners: &[u32]) -> Vec<TriangleSide> {
+    let mut sides: Vec<TriangleSide> =
+        (0..corners.len() as u32).map(|corner| side(corners, corner)).collect();
     sides.sort_by_key(|side| side.edge);
     sides
 }
@@ -65,34 +66,37 @@ fn split_doubled_edges(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u32; 3]>
     any
 }
 
-fn side(corners: &[u32], corner: u32) -> Side {
+fn side(corners: &[u32], corner: u32) -> TriangleSide {
     let next = corner - corner % 3 + (corner + 1) % 3;
     let (a, b) = (corners[corner as usize], corners[next as usize]);
-    Side { edge: [a.min(b), a.max(b)], from: corner, to: next }
+    TriangleSide { edge: [a.min(b), a.max(b)], from: corner, to: next }
 }
 
 /// The sides of an edge in pairs that bound a wedge of the inside.
-fn pair_sides(edge: &[Side], corners: &[u32], positions: &[DVec3]) -> Vec<[Side; 2]> {
-    let is_forward = |side: &Side| corners[side.from as usize] == side.edge[0];
+fn pair_sides(edge: &[TriangleSide], corners: &[u32], positions: &[DVec3]) -> Vec<[TriangleSide; 2]> {
+    let is_forward = |side: &TriangleSide| corners[side.from as usize] == side.edge[0];
     if let [a, b] = edge {
         return vec![if is_forward(a) { [*a, *b] } else { [*b, *a] }];
     }
     let [low, high] = edge[0].edge.map(|v| positions[v as usize]);
     let axis = (high - low).normalize_or_zero();
     let across = axis.any_orthonormal_vector();
-    let angle = |side: &Side| {
+    let angle = |side: &TriangleSide| {
         let third = side.from - side.from % 3 + (side.from + 2) % 3;
         let out = positions[corners[third as usize] as usize] - low;
         out.dot(axis.cross(across)).atan2(out.dot(across))
     };
-    let mut around: Vec<(f64, Side)> = edge.iter().map(|side| (angle(side), *side)).collect();
+    let mut around: Vec<(f64, TriangleSide)> = edge.iter().map(|side| (angle(side), *side)).collect();
     around.sort_by(|a, b| a.0.total_cmp(&b.0));
     pair_around(around.into_iter().map(|(_, side)| side).collect(), is_forward)
 }
 
 /// Sorted by angle, the inside lies before every forward side: it is paired with the nearest backward one before it,
 /// as brackets are.
-fn pair_around(mut around: Vec<Side>, is_forward: impl Fn(&Side) -> bool) -> Vec<[Side; 2]> {
+fn pair_around(
+    mut around: Vec<TriangleSide>,
+    is_forward: impl Fn(&TriangleSide) -> bool,
+) -> Vec<[TriangleSide; 2]> {
     let mut pairs = Vec::new();
     while let Some(k) = (0..around.len()).find(|&k| {
         let before = (k + around.len() - 1) % around.len();
@@ -107,7 +111,7 @@ fn pair_around(mut around: Vec<Side>, is_forward: impl Fn(&Side) -> bool) -> Vec
 }
 
 /// The first fan of a vertex keeps it, the others get copies at the end.
-fn number_fans(fans: &mut Groups, positions: &mut Vec<DVec3>, triangles: &mut [[u32; 3]]) {
+fn number_fans(fans: &mut UnionFind, positions: &mut Vec<DVec3>, triangles: &mut [[u32; 3]]) {
     const NONE: u32 = u32::MAX;
     let corners = triangles.as_flattened_mut();
     let mut taken = vec![false; positions.len()];

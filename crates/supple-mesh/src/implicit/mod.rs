@@ -131,8 +131,8 @@ impl ImplicitShape {
                 let (low, high) = of.bounds();
                 let turn = glam::DMat3::from_quat(rotation(*rotate));
                 let center = *translate + turn * (0.5 * scale * (low + high));
-                let reach = turn.abs() * (0.5 * scale * (high - low));
-                (center - reach, center + reach)
+                let extent = turn.abs() * (0.5 * scale * (high - low));
+                (center - extent, center + extent)
             }
         }
     }

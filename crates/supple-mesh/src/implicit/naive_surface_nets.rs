@@ -97,17 +97,17 @@ impl Samples<'_> {
             _ => return,
         };
         let offsets = [0, strides[b], strides[c], strides[b] + strides[c]];
-        let [first, beside_b, beside_c, opposite] = offsets.map(|offset| vertex_of_cube[start - offset]);
+        let [first, next_b, next_c, opposite] = offsets.map(|offset| vertex_of_cube[start - offset]);
         let between = |a: u32, b: u32| net.positions[a as usize].distance_squared(net.positions[b as usize]);
-        let quad = if between(first, opposite) < between(beside_b, beside_c) {
+        let quad = if between(first, opposite) < between(next_b, next_c) {
             match leaves {
-                true => [[first, beside_b, opposite], [first, opposite, beside_c]],
-                false => [[first, opposite, beside_b], [first, beside_c, opposite]],
+                true => [[first, next_b, opposite], [first, opposite, next_c]],
+                false => [[first, opposite, next_b], [first, next_c, opposite]],
             }
         } else {
             match leaves {
-                true => [[beside_b, opposite, beside_c], [beside_b, beside_c, first]],
-                false => [[beside_b, beside_c, opposite], [beside_b, first, beside_c]],
+                true => [[next_b, opposite, next_c], [next_b, next_c, first]],
+                false => [[next_b, next_c, opposite], [next_b, first, next_c]],
             }
         };
         net.triangles.extend(quad);

@@ -10,10 +10,10 @@ use supple_core::Aabb;
 
 pub(super) struct Prepared<'a> {
     bounds: Aabb,
-    node: Node<'a>,
+    node: PreparedNode<'a>,
 }
 
-enum Node<'a> {
+enum PreparedNode<'a> {
     Primitive(&'a ImplicitShape),
     Union { parts: Vec<Prepared<'a>>, blend: f64 },
     Transform { of: Box<Prepared<'a>>, translate: DVec3, back: DQuat, scale: f64 },
@@ -24,15 +24,15 @@ impl<'a> Prepared<'a> {
         let (low, high) = shape.bounds();
         let node = match shape {
             ImplicitShape::Union { of, blend } => {
-                Node::Union { parts: of.iter().map(Self::new).collect(), blend: *blend }
+                PreparedNode::Union { parts: of.iter().map(Self::new).collect(), blend: *blend }
             }
-            ImplicitShape::Transform { of, translate, rotate, scale } => Node::Transform {
+            ImplicitShape::Transform { of, translate, rotate, scale } => PreparedNode::Transform {
                 of: Box::new(Self::new(of)),
                 translate: *translate,
                 back: rotation(*rotate).inverse(),
                 scale: *scale,
             },
-            primitive => Node::Primitive(primitive),
+            primitive => PreparedNode::Primitive(primitive),
         };
         Self { bounds: Aabb { low, high }, node }
     }
@@ -45,8 +45,8 @@ impl<'a> Prepared<'a> {
 impl SignedField for Prepared<'_> {
     fn value(&self, point: DVec3) -> f64 {
         match &self.node {
-            Node::Primitive(shape) => shape.value(point),
-            Node::Union { parts, blend } => {
+            PreparedNode::Primitive(shape) => shape.value(point),
+            PreparedNode::Union { parts, blend } => {
                 let mut minimum = SmoothMinimum::new(*blend);
                 for part in parts {
                     // Outside its box no field is less than the distance to the box.
@@ -57,7 +57,7 @@ impl SignedField for Prepared<'_> {
                 }
                 minimum.finish()
             }
-            Node::Transform { of, translate, back, scale } => {
+            PreparedNode::Transform { of, translate, back, scale } => {
                 scale * of.value(*back * (point - *translate) / *scale)
             }
         }

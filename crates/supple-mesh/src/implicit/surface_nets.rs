@@ -21,7 +21,7 @@ pub const MAX_SAMPLES: f64 = 2e8;
 pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     shape.validate()?;
     let shape = &Prepared::new(shape);
-    let grid = Grid::new(shape.bounds(), cell)?;
+    let grid = SampleGrid::new(shape.bounds(), cell)?;
     let samples = grid.sample(shape);
     let net = Samples { values: &samples, counts: grid.counts }.net();
     if net.triangles.is_empty() {
@@ -38,13 +38,13 @@ pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     Ok(SurfaceMesh::from_triangles(positions, &triangles))
 }
 
-struct Grid {
+struct SampleGrid {
     counts: [u32; 3],
     low: DVec3,
     cell: f64,
 }
 
-impl Grid {
+impl SampleGrid {
     /// A grid centred on the bounds with two cells to spare on every side.
     fn new((low, high): (DVec3, DVec3), cell: f64) -> Result<Self, Error> {
         if !(cell.is_finite() && cell > 0.0) {

@@ -11,8 +11,8 @@ use crate::test_measure::{area, assert_closed_manifold, euler_characteristic, vo
 const CHARACTERS: [Character; 4] =
     [Character::Octopus, Character::SpikyBall, Character::Creature, Character::Armadillo];
 
-fn point(reach: f64) -> impl Strategy<Value = DVec3> {
-    [-reach..reach, -reach..reach, -reach..reach].prop_map(DVec3::from_array)
+fn point(extent: f64) -> impl Strategy<Value = DVec3> {
+    [-extent..extent, -extent..extent, -extent..extent].prop_map(DVec3::from_array)
 }
 
 fn primitive() -> impl Strategy<Value = ImplicitShape> {

@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::octant::{MAX_HEIGHT, Octant};
 use super::rasterise::rasterise;
 use super::splits::Splits;
-use super::tree::{Frame, Octree};
+use super::tree::{Octree, OctreeFrame};
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
 use supple_core::Error;
 
@@ -25,14 +25,14 @@ const LEAST_FILL: f64 = 0.1;
 
 /// How a tree coarsens inward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inside {
+pub enum Grading {
     /// At least this many octants of each size between two sizes; 1 is as fast as balance allows.
     Layers(u32),
     /// Not at all: finest octants throughout.
     Uniform,
 }
 
-impl Inside {
+impl Grading {
     /// From the rate at which a tree coarsens inwards: 1 is as fast as balance allows, one half takes twice the distance.
     pub fn at_rate(rate: f64) -> Self {
         Self::Layers((1.0 / rate).round().clamp(1.0, 1e4) as u32)
@@ -55,7 +55,7 @@ pub fn fill(
     positions: &[DVec3],
     mut triangles: Vec<[u32; 3]>,
     cell: f64,
-    inside: Inside,
+    inside: Grading,
 ) -> Result<Filled, Error> {
     let bounds = check(positions, &triangles, cell)?;
     let mut notes = Vec::new();
@@ -71,18 +71,18 @@ pub fn fill(
     let cells = ((bounds.high - bounds.low) / cell - ROUNDING).ceil().max(DVec3::ONE);
     let root = (0..=MAX_HEIGHT).find(|&h| f64::from(1u32 << h) >= cells.max_element());
     let root = root.ok_or_else(|| too_fine(cell, &bounds))?;
-    let frame = Frame { origin: bounds.center() - 0.5 * cell * cells, cell, root };
+    let frame = OctreeFrame { origin: bounds.center() - 0.5 * cell * cells, cell, root };
     let to_cells = |p: &DVec3| 0.5 * cells + (*p - bounds.center()) * ((1.0 - SHRINK) / cell);
     let in_cells: Vec<DVec3> = positions.iter().map(to_cells).collect();
     let finest = rasterise(&in_cells, &triangles, root);
     let layers = match inside {
-        Inside::Layers(layers) => layers,
-        Inside::Uniform => 1,
+        Grading::Layers(layers) => layers,
+        Grading::Uniform => 1,
     };
     let leaves = Splits::around(&finest, root, layers).leaves(root, &finest);
     let winding = WindingNumber::new(TriangleTree::new(positions, triangles));
     let mut elements = inside_leaves(leaves, &frame, &winding);
-    if inside == Inside::Uniform {
+    if inside == Grading::Uniform {
         elements = split_to_finest(&elements);
     }
     let tree = Octree::new(frame, elements);
@@ -145,7 +145,7 @@ fn enclosed_volume(positions: &[DVec3], triangles: &[[u32; 3]], around: DVec3) -
 }
 
 /// The leaves on the surface and those whose centre is inside.
-fn inside_leaves(leaves: Vec<Octant>, frame: &Frame, winding: &WindingNumber) -> Vec<Octant> {
+fn inside_leaves(leaves: Vec<Octant>, frame: &OctreeFrame, winding: &WindingNumber) -> Vec<Octant> {
     let centre = |leaf: &Octant| frame.place(leaf.anchor()) + 0.5 * frame.cell * f64::from(leaf.size());
     let asked: Vec<DVec3> = leaves.iter().filter(|leaf| !leaf.is_on_surface()).map(centre).collect();
     let mut answers = winding.at_each(&asked).into_iter();

@@ -96,14 +96,14 @@ impl Filled {
 
 #[cfg(test)]
 mod tests {
-    use super::super::construct::{Inside, fill};
+    use super::super::construct::{Grading, fill};
     use super::*;
     use crate::test_support::{box_surface, bumpy};
 
     #[test]
     fn embedded_points_are_where_they_were() {
         let (positions, triangles) = box_surface(DVec3::new(-1.0, 2.0, 0.3), DVec3::new(1.7, 2.9, 1.1));
-        let filled = fill(&positions, triangles, 0.1, Inside::Layers(1)).unwrap();
+        let filled = fill(&positions, triangles, 0.1, Grading::Layers(1)).unwrap();
         let places = filled.tree.node_places();
         for (weights, point) in filled.tree.embed(&positions).iter().zip(&positions) {
             let found: DVec3 = weights.iter().map(|&(node, w)| w * places[node as usize]).sum();

@@ -13,7 +13,7 @@ mod tree;
 mod tree_tests;
 
 pub use coarsen::{Coarsened, coarsen};
-pub use construct::{Filled, Inside, fill};
+pub use construct::{Filled, Grading, fill};
 pub use octant::{MAX_HEIGHT, Octant, morton_order};
 pub use shape_functions::{gather_matrix, weights_at};
-pub use tree::{Frame, Hanging, Octree, hangs};
+pub use tree::{Hanging, Octree, OctreeFrame, hangs};

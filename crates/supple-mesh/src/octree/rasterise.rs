@@ -16,7 +16,7 @@ pub(super) fn rasterise(positions: &[DVec3], triangles: &[[u32; 3]], root: u8) -
         for triangle in chunk {
             let corners = triangle.map(|v| positions[v as usize]);
             if corners.iter().all(|p| p.is_finite()) {
-                descend(&Flat::new(corners), Octant::new([0; 3], root), &mut found);
+                descend(&RasterTriangle::new(corners), Octant::new([0; 3], root), &mut found);
             }
         }
         found.sort_unstable();
@@ -30,7 +30,7 @@ pub(super) fn rasterise(positions: &[DVec3], triangles: &[[u32; 3]], root: u8) -
     all
 }
 
-fn descend(triangle: &Flat, octant: Octant, found: &mut Vec<Octant>) {
+fn descend(triangle: &RasterTriangle, octant: Octant, found: &mut Vec<Octant>) {
     let half = 0.5 * f64::from(octant.size());
     let centre = DVec3::from_array(octant.anchor().map(f64::from)) + half;
     if !triangle.overlaps(centre, half) {
@@ -44,14 +44,14 @@ fn descend(triangle: &Flat, octant: Octant, found: &mut Vec<Octant>) {
 }
 
 /// A triangle with its candidate separating axes from a box.
-struct Flat {
+struct RasterTriangle {
     corners: [DVec3; 3],
     low: DVec3,
     high: DVec3,
     normal: DVec3,
 }
 
-impl Flat {
+impl RasterTriangle {
     fn new(corners: [DVec3; 3]) -> Self {
         let [a, b, c] = corners;
         Self { corners, low: a.min(b).min(c), high: a.max(b).max(c), normal: (b - a).cross(c - a) }
@@ -63,8 +63,8 @@ impl Flat {
             return false;
         }
         let away = self.normal.dot(self.corners[0] - centre).abs();
-        let reach = half * (self.normal.x.abs() + self.normal.y.abs() + self.normal.z.abs());
-        away <= reach && !self.edge_separates(centre, half)
+        let extent = half * (self.normal.x.abs() + self.normal.y.abs() + self.normal.z.abs());
+        away <= extent && !self.edge_separates(centre, half)
     }
 
     fn edge_separates(&self, centre: DVec3, half: f64) -> bool {
@@ -72,9 +72,9 @@ impl Flat {
         let edges = [corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]];
         let separates = |axis: DVec3| {
             let along = corners.map(|p| p.dot(axis));
-            let reach = half * (axis.x.abs() + axis.y.abs() + axis.z.abs());
+            let extent = half * (axis.x.abs() + axis.y.abs() + axis.z.abs());
             let (low, high) = (along[0].min(along[1]).min(along[2]), along[0].max(along[1]).max(along[2]));
-            low > reach || high < -reach
+            low > extent || high < -extent
         };
         edges.iter().any(|e| {
             separates(DVec3::new(0.0, -e.z, e.y))

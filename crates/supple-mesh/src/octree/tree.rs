@@ -24,7 +24,7 @@ pub type Hanging = u8;
 
 /// The position of a tree's finest cells in space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Frame {
+pub struct OctreeFrame {
     /// The root's lowest corner in metres.
     pub origin: DVec3,
     /// The finest cells' side in metres.
@@ -33,7 +33,7 @@ pub struct Frame {
     pub root: u8,
 }
 
-impl Frame {
+impl OctreeFrame {
     /// The position of a cell corner in metres.
     pub fn place(&self, corner: [u16; 3]) -> DVec3 {
         self.origin + self.cell * DVec3::from_array(corner.map(f64::from))
@@ -44,7 +44,7 @@ impl Frame {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Octree {
     /// Its position in space.
-    pub frame: Frame,
+    pub frame: OctreeFrame,
     elements: Vec<Octant>,
     hanging: Vec<Hanging>,
     /// The conforming nodes of every element's slots.
@@ -55,7 +55,7 @@ pub struct Octree {
 
 /// A node as seen by an element: its position, the element and the slot.
 #[derive(Clone, Copy)]
-struct Meeting {
+struct NodeVisit {
     place: [u16; 3],
     element: u32,
     slot: u8,
@@ -63,13 +63,13 @@ struct Meeting {
 
 impl Octree {
     /// The octree of some leaves of a balanced tree, which must be sorted.
-    pub fn new(frame: Frame, elements: Vec<Octant>) -> Self {
+    pub fn new(frame: OctreeFrame, elements: Vec<Octant>) -> Self {
         let hanging: Vec<Hanging> = elements
             .par_iter()
             .with_min_len(CHUNK)
             .map(|&element| hanging_slots(&elements, element, frame.root))
             .collect();
-        let mut meetings: Vec<Meeting> = elements
+        let mut meetings: Vec<NodeVisit> = elements
             .par_iter()
             .enumerate()
             .with_min_len(CHUNK)
@@ -78,11 +78,11 @@ impl Octree {
                 let stands = move |slot: &u8| !hangs(hanging, usize::from(*slot));
                 (0..8u8).filter(stands).map(move |slot| {
                     let place = element.corner(usize::from(slot) ^ element.child_number());
-                    Meeting { place, element: e as u32, slot }
+                    NodeVisit { place, element: e as u32, slot }
                 })
             })
             .collect();
-        let by_place = |a: &Meeting, b: &Meeting| {
+        let by_place = |a: &NodeVisit, b: &NodeVisit| {
             morton_order(a.place, b.place).then(a.element.cmp(&b.element)).then(a.slot.cmp(&b.slot))
         };
         meetings.par_sort_unstable_by(by_place);
@@ -159,7 +159,7 @@ impl Octree {
 }
 
 /// The nodes in the order of their first elements, and the number of each position.
-fn numbered(meetings: &[Meeting]) -> (Vec<[u16; 3]>, Vec<u32>) {
+fn numbered(meetings: &[NodeVisit]) -> (Vec<[u16; 3]>, Vec<u32>) {
     let mut order: Vec<u32> = (0..meetings.len() as u32).collect();
     order.par_sort_unstable_by_key(|&at| {
         let meeting = &meetings[at as usize];

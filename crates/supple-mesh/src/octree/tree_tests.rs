@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::coarsen::coarsen;
-use super::construct::{Inside, fill};
+use super::construct::{Grading, fill};
 use super::octant::Octant;
 use super::tree::Octree;
 use crate::test_support::{box_surface, bumpy, cube};
@@ -20,10 +20,10 @@ fn levels(finest: Octree) -> Vec<Octree> {
 #[test]
 fn cubes_have_the_elements_and_nodes_counted_independently() {
     for (n, elements, nodes) in [(16, 2528, 2961), (32, 11_992, 12_971), (64, 52_368, 54_469)] {
-        let tree = cube(n, Inside::Layers(1)).tree;
+        let tree = cube(n, Grading::Layers(1)).tree;
         assert_eq!((tree.elements().len(), tree.nodes().len()), (elements, nodes), "{n}");
     }
-    let uniform = cube(12, Inside::Uniform).tree;
+    let uniform = cube(12, Grading::Uniform).tree;
     assert_eq!((uniform.elements().len(), uniform.nodes().len()), (12usize.pow(3), 13usize.pow(3)));
     assert!(uniform.hanging().iter().all(|hanging| *hanging == 0));
 }
@@ -32,7 +32,7 @@ fn cubes_have_the_elements_and_nodes_counted_independently() {
 /// the conforming nodes, is that linear field at every corner.
 #[test]
 fn hanging_nodes_keep_linear_fields_exact_on_all_levels() {
-    for tree in levels(bumpy(24).tree).into_iter().chain(levels(cube(16, Inside::Layers(1)).tree)) {
+    for tree in levels(bumpy(24).tree).into_iter().chain(levels(cube(16, Grading::Layers(1)).tree)) {
         let field = |place: [u16; 3]| {
             let p = DVec3::from_array(place.map(f64::from));
             1.0 + 0.5 * p.x - 2.0 * p.y + 0.25 * p.z
@@ -80,7 +80,7 @@ fn fields_are_continuous_across_elements_of_different_sizes() {
 
 #[test]
 fn coarser_trees_cover_the_finer_ones_by_themselves_or_their_parents() {
-    for fine in [bumpy(24).tree, cube(16, Inside::Layers(1)).tree] {
+    for fine in [bumpy(24).tree, cube(16, Grading::Layers(1)).tree] {
         let coarse = coarsen(&fine).unwrap();
         for (c, range) in coarse.first_child.windows(2).enumerate() {
             let own = coarse.tree.elements()[c];
@@ -91,15 +91,15 @@ fn coarser_trees_cover_the_finer_ones_by_themselves_or_their_parents() {
         }
     }
     // Level k + 1 of a cube is level k of one half as large.
-    let half = cube(16, Inside::Layers(1)).tree.elements().len();
-    assert_eq!(coarsen(&cube(32, Inside::Layers(1)).tree).unwrap().tree.elements().len(), half);
+    let half = cube(16, Grading::Layers(1)).tree.elements().len();
+    assert_eq!(coarsen(&cube(32, Grading::Layers(1)).tree).unwrap().tree.elements().len(), half);
 }
 
 #[test]
 fn the_filled_volume_is_that_of_the_surface() {
     for n in [12.0, 24.0] {
         let (positions, triangles) = box_surface(DVec3::ZERO, DVec3::new(n, 0.77 * n, 0.59 * n));
-        let filled = fill(&positions, triangles, 1.0, Inside::Layers(1)).unwrap();
+        let filled = fill(&positions, triangles, 1.0, Grading::Layers(1)).unwrap();
         let volume: f64 =
             (0..filled.fill.len()).map(|e| f64::from(filled.fill[e]) * filled.tree.side(e).powi(3)).sum();
         let exact = n * 0.77 * n * 0.59 * n;
@@ -111,21 +111,21 @@ fn the_filled_volume_is_that_of_the_surface() {
 fn what_cannot_be_cut_into_octants_is_refused_with_what_to_do() {
     let (positions, triangles) = box_surface(DVec3::ZERO, DVec3::ONE);
     let problem =
-        |cell: f64| fill(&positions, triangles.clone(), cell, Inside::Layers(1)).unwrap_err().to_string();
+        |cell: f64| fill(&positions, triangles.clone(), cell, Grading::Layers(1)).unwrap_err().to_string();
     assert!(problem(1e-6).contains("use at least"), "{}", problem(1e-6));
     assert!(problem(f64::NAN).contains("positive and finite"));
     let bad = [DVec3::NAN; 3];
     assert!(
-        fill(&bad, vec![[0, 1, 2]], 1.0, Inside::Layers(1)).unwrap_err().to_string().contains("vertex 0")
+        fill(&bad, vec![[0, 1, 2]], 1.0, Grading::Layers(1)).unwrap_err().to_string().contains("vertex 0")
     );
-    assert!(fill(&positions, Vec::new(), 1.0, Inside::Layers(1)).is_err());
+    assert!(fill(&positions, Vec::new(), 1.0, Grading::Layers(1)).is_err());
 }
 
 #[test]
 fn faces_that_point_inward_are_turned_with_a_note() {
     let (positions, mut triangles) = box_surface(DVec3::ZERO, DVec3::splat(8.0));
     triangles.iter_mut().for_each(|t| t.swap(0, 1));
-    let filled = fill(&positions, triangles, 1.0, Inside::Layers(1)).unwrap();
+    let filled = fill(&positions, triangles, 1.0, Grading::Layers(1)).unwrap();
     assert_eq!(filled.notes.len(), 1);
-    assert_eq!(filled.tree, cube(8, Inside::Layers(1)).tree);
+    assert_eq!(filled.tree, cube(8, Grading::Layers(1)).tree);
 }

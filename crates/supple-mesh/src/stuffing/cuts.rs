@@ -4,7 +4,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::SignedField;
-use super::lattice::{INSIDE, LONG_DIRECTIONS, Lattice, ON, OUTSIDE};
+use super::lattice::{BccLattice, INSIDE, LONG_DIRECTIONS, ON, OUTSIDE};
 
 /// A cut point nearer to an end of its long edge than this fraction of the edge pulls that end onto the surface.
 ///
@@ -49,7 +49,7 @@ struct Warp {
 
 impl CutLattice {
     /// Cuts the edges between `INSIDE` and `OUTSIDE`, warps, and numbers the remaining vertices.
-    pub(super) fn new<F: SignedField + ?Sized>(lattice: &Lattice, field: &F, sides: Vec<i8>) -> Self {
+    pub(super) fn new<F: SignedField + ?Sized>(lattice: &BccLattice, field: &F, sides: Vec<i8>) -> Self {
         let rows = cut_edges(lattice, field, &sides);
         let warps = find_warps(lattice, &rows);
         let mut cut = Self { states: sides, positions: Vec::new(), vertex_of_point: Vec::new(), rows };
@@ -74,7 +74,7 @@ impl CutLattice {
     }
 
     /// Vertices are the points inside, and those on the surface next to one inside.
-    fn number_lattice_points(&mut self, lattice: &Lattice, warps: &[Warp]) {
+    fn number_lattice_points(&mut self, lattice: &BccLattice, warps: &[Warp]) {
         self.vertex_of_point = vec![NO_VERTEX; self.states.len()];
         let mut warps = warps.iter().peekable();
         for point in 0..self.states.len() {
@@ -91,7 +91,7 @@ impl CutLattice {
         }
     }
 
-    fn number_cuts(&mut self, lattice: &Lattice) {
+    fn number_cuts(&mut self, lattice: &BccLattice) {
         for row in self.rows.iter_mut().filter(|row| self.states[row.point] == INSIDE) {
             row.first_vertex = self.positions.len() as u32;
             for d in (0..14).filter(|&d| !row.fractions[d].is_nan()) {
@@ -104,13 +104,13 @@ impl CutLattice {
     }
 }
 
-fn cut_edges<F: SignedField + ?Sized>(lattice: &Lattice, field: &F, sides: &[i8]) -> Vec<CutRow> {
+fn cut_edges<F: SignedField + ?Sized>(lattice: &BccLattice, field: &F, sides: &[i8]) -> Vec<CutRow> {
     let inside = (0..sides.len()).into_par_iter().filter(|&point| sides[point] == INSIDE);
     inside.filter_map(|point| cut_edges_at(lattice, field, sides, point)).collect()
 }
 
 fn cut_edges_at<F: SignedField + ?Sized>(
-    lattice: &Lattice,
+    lattice: &BccLattice,
     field: &F,
     sides: &[i8],
     point: usize,
@@ -128,12 +128,12 @@ fn cut_edges_at<F: SignedField + ?Sized>(
     any.then_some(CutRow { point, fractions, first_vertex: 0, left: 0 })
 }
 
-fn cut_position(lattice: &Lattice, row: &CutRow, d: usize) -> DVec3 {
+fn cut_position(lattice: &BccLattice, row: &CutRow, d: usize) -> DVec3 {
     lattice.position(row.point).lerp(lattice.position(lattice.neighbor(row.point, d)), row.fractions[d])
 }
 
 /// The nearest violating cut point of every violated lattice point, sorted by point.
-fn find_warps(lattice: &Lattice, rows: &[CutRow]) -> Vec<Warp> {
+fn find_warps(lattice: &BccLattice, rows: &[CutRow]) -> Vec<Warp> {
     let mut warps: Vec<Warp> = rows.par_iter().flat_map_iter(|row| warps_of_row(lattice, row)).collect();
     // A stable sort: of equally distant cut points the first in lattice order is used.
     warps.par_sort_by(|a, b| a.point.cmp(&b.point).then(a.distance.total_cmp(&b.distance)));
@@ -141,7 +141,7 @@ fn find_warps(lattice: &Lattice, rows: &[CutRow]) -> Vec<Warp> {
     warps
 }
 
-fn warps_of_row(lattice: &Lattice, row: &CutRow) -> impl Iterator<Item = Warp> {
+fn warps_of_row(lattice: &BccLattice, row: &CutRow) -> impl Iterator<Item = Warp> {
     (0..14).filter_map(move |d| {
         let (fraction, alpha) =
             (row.fractions[d], if d < LONG_DIRECTIONS { ALPHA_LONG } else { ALPHA_SHORT });

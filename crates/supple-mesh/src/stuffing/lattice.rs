@@ -47,7 +47,7 @@ pub(super) const LONG_DIRECTIONS: usize = 6;
 const BLOCK: usize = 8;
 
 /// A lattice that covers some bounds with at least one cell to spare on every side.
-pub(super) struct Lattice {
+pub(super) struct BccLattice {
     /// Points of each kind along x, y and z.
     pub counts: [usize; 3],
     low: DVec3,
@@ -56,7 +56,7 @@ pub(super) struct Lattice {
     offsets: [[isize; 14]; 2],
 }
 
-impl Lattice {
+impl BccLattice {
     /// A lattice with a corner in the middle of `bounds`, so that symmetric shapes give symmetric meshes.
     pub(super) fn new((low, high): (DVec3, DVec3), cell: f64) -> Result<Self, Error> {
         if !(cell.is_finite() && cell > 0.0) {
@@ -196,7 +196,7 @@ fn index_offset([nx, ny, _]: [usize; 3], kind: i32, direction: IVec3) -> isize {
 
 /// Writes the sides of the points of one slab of cells.
 struct SideWriter<'a, F: ?Sized> {
-    lattice: &'a Lattice,
+    lattice: &'a BccLattice,
     field: &'a F,
     sides: &'a mut [i8],
     /// The index of the point of `sides[0]`.
@@ -223,9 +223,9 @@ impl<F: SignedField + ?Sized> SideWriter<'_, F> {
             return self.fill_cell(low);
         }
         // The block's points span from its first corner to its last centre: `size - 1/2` cells.
-        let reach = self.lattice.half * (size as f64 - 0.5);
-        let center = self.lattice.position(2 * self.lattice.cell_index(low[0], low[1], low[2])) + reach;
-        match self.field.side_of_ball(center, 1.0001 * 3f64.sqrt() * reach) {
+        let extent = self.lattice.half * (size as f64 - 0.5);
+        let center = self.lattice.position(2 * self.lattice.cell_index(low[0], low[1], low[2])) + extent;
+        match self.field.side_of_ball(center, 1.0001 * 3f64.sqrt() * extent) {
             Some(true) => self.fill_block(low, size),
             Some(false) => {}
             None => {

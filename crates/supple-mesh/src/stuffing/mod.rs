@@ -26,7 +26,7 @@ use supple_core::parallel::prelude::*;
 use self::cuts::CutLattice;
 pub use self::cuts::find_root;
 pub use self::cuts::{ALPHA_LONG, ALPHA_SHORT};
-use self::lattice::Lattice;
+use self::lattice::BccLattice;
 pub use self::lattice::MAX_LATTICE_POINTS;
 use super::TetMesh;
 use supple_core::Error;
@@ -63,7 +63,7 @@ pub fn stuff<F: SignedField + ?Sized>(
     bounds: (DVec3, DVec3),
     cell: f64,
 ) -> Result<TetMesh, Error> {
-    let lattice = Lattice::new(bounds, cell)?;
+    let lattice = BccLattice::new(bounds, cell)?;
     let sides = lattice.sides(field)?;
     let cut = CutLattice::new(&lattice, field, sides);
     let tets = cut_tets(&lattice, &cut);
@@ -78,7 +78,7 @@ pub fn stuff<F: SignedField + ?Sized>(
 }
 
 /// The tetrahedra of all lattice cells, layer by layer in lattice order.
-fn cut_tets(lattice: &Lattice, cut: &CutLattice) -> Vec<[u32; 4]> {
+fn cut_tets(lattice: &BccLattice, cut: &CutLattice) -> Vec<[u32; 4]> {
     let layers: Vec<Vec<[u32; 4]>> = (0..lattice.counts[2])
         .into_par_iter()
         .map(|layer| {

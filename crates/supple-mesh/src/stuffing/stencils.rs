@@ -6,13 +6,13 @@
 //! of coordinates are larger than those of the point outside.
 
 use super::cuts::CutLattice;
-use super::lattice::{DIRECTIONS, INSIDE, Lattice, ON, OUTSIDE};
+use super::lattice::{BccLattice, DIRECTIONS, INSIDE, ON, OUTSIDE};
 
 /// Appends the part of a lattice tetrahedron that lies inside; `tet` contains two corners, then two centres.
 ///
 /// Every output is the input with points replaced by cuts on edges to its other points, so its orientation stays.
-pub(super) fn cut_tet(lattice: &Lattice, cut: &CutLattice, tet: [usize; 4], tets: &mut Vec<[u32; 4]>) {
-    let stencil = Stencil::new(lattice, cut, tet);
+pub(super) fn cut_tet(lattice: &BccLattice, cut: &CutLattice, tet: [usize; 4], tets: &mut Vec<[u32; 4]>) {
+    let stencil = TetStencil::new(lattice, cut, tet);
     match (stencil.slots(INSIDE), stencil.slots(OUTSIDE)) {
         (_, Slots { count: 0, .. }) => tets.push(stencil.vertices),
         (Slots { count: 1, slots: [p, ..] }, outside) => tets.push(stencil.one_inside(p, outside)),
@@ -32,8 +32,8 @@ struct Slots {
     slots: [usize; 4],
 }
 
-struct Stencil<'a> {
-    lattice: &'a Lattice,
+struct TetStencil<'a> {
+    lattice: &'a BccLattice,
     cut: &'a CutLattice,
     points: [usize; 4],
     states: [i8; 4],
@@ -41,8 +41,8 @@ struct Stencil<'a> {
     vertices: [u32; 4],
 }
 
-impl<'a> Stencil<'a> {
-    fn new(lattice: &'a Lattice, cut: &'a CutLattice, points: [usize; 4]) -> Self {
+impl<'a> TetStencil<'a> {
+    fn new(lattice: &'a BccLattice, cut: &'a CutLattice, points: [usize; 4]) -> Self {
         let states = points.map(|point| cut.states[point]);
         Self { lattice, cut, points, states, vertices: points.map(|point| cut.lattice_vertex(point)) }
     }

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::groups::Groups;
+use super::groups::UnionFind;
 use super::stuffing::{SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
 use crate::geometry::triangle::intersect_ray;
@@ -120,9 +120,9 @@ impl SignedField for SurfaceField {
             return Some(false);
         }
         let closed = self.open_edges == 0;
-        let reach = if closed { radius } else { 4.0 * radius };
-        let nearest = self.winding.tree().closest_point(center, reach);
-        let k = nearest.map_or(reach, |nearest| nearest.distance) / radius;
+        let extent = if closed { radius } else { 4.0 * radius };
+        let nearest = self.winding.tree().closest_point(center, extent);
+        let k = nearest.map_or(extent, |nearest| nearest.distance) / radius;
         let doubt = match nearest {
             None if closed => 0.5,
             _ if !closed && k > 1.0 => 0.5 * (k - 1.0).powi(2) / (k * (k + 1.0)) - WINDING_ERROR,
@@ -228,7 +228,7 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
 
 /// The number of components of elements connected by shared vertices.
 fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
-    let mut groups = Groups::new(vertices);
+    let mut groups = UnionFind::new(vertices);
     let mut used = vec![false; vertices];
     for element in elements {
         for &v in element {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use supple_core::{FileError, Place};
-use supple_mesh::format::{LoadedMesh, read_medit, read_msh, read_tetgen_beside, read_vtk, read_vtu};
+use supple_mesh::format::{LoadedMesh, read_medit, read_msh, read_tetgen_pair_of, read_vtk, read_vtu};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/bad_tets")
@@ -18,7 +18,7 @@ fn read(name: &str) -> Result<LoadedMesh, FileError> {
         "vtk" => read_vtk(&bytes, &path),
         "vtu" => read_vtu(&bytes, &path),
         "mesh" | "meshb" => read_medit(&bytes, &path),
-        _ => read_tetgen_beside(&bytes, &path),
+        _ => read_tetgen_pair_of(&bytes, &path),
     }
 }
 

@@ -180,7 +180,7 @@ class Scene:
             return _run_on_disk(scene, Path(out), list(formats), resume, replace, simd)
         if formats or resume or replace:
             raise InvalidInput("`formats`, `resume` and `replace` apply to runs on disk: set `out`, the folder")
-        begun = time.perf_counter()
+        started = time.perf_counter()
         simulation = scene.simulate(simd=simd, record=record)
         reports = []
         for _ in range(scene.frames):
@@ -191,7 +191,7 @@ class Scene:
             solver=scene.solver,
             vertices=len(simulation.positions),
             reports=reports,
-            seconds=time.perf_counter() - begun,
+            seconds=time.perf_counter() - started,
             simulation=simulation,
             folder=None,
             files=[],
@@ -204,7 +204,7 @@ class Scene:
 def _run_on_disk(scene: Scene, out: Path, formats: list[str], resume: bool, replace: bool, simd: str) -> Run:
     if resume and replace:
         raise InvalidInput("`resume` and `replace` exclude each other")
-    begun = time.perf_counter()
+    started = time.perf_counter()
     begin = "resume" if resume else "replace" if replace else "fresh"
     run = _native.DiskRun(scene._native, os.fspath(out), begin, simd)
     reports = []
@@ -219,7 +219,7 @@ def _run_on_disk(scene: Scene, out: Path, formats: list[str], resume: bool, repl
         solver=scene.solver,
         vertices=run.counts[0],
         reports=reports,
-        seconds=time.perf_counter() - begun,
+        seconds=time.perf_counter() - started,
         simulation=None,
         folder=out,
         files=files,

@@ -8,13 +8,13 @@ use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
-use supple::mesh::octree::{Inside, Octree, fill};
+use supple::mesh::octree::{Grading, Octree, fill};
 use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Smoother, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Reductions of the largest error that are reported.
 const REDUCTIONS: [f64; 3] = [1e-1, 1e-3, 1e-6];
@@ -23,7 +23,7 @@ const SHAKE: f64 = 100.0;
 
 /// A method of the figure.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Way {
+pub(super) enum SolveMethod {
     Plain,
     Jacobi,
     Cycles,
@@ -31,11 +31,15 @@ pub(super) enum Way {
 }
 
 /// All methods.
-const WAYS: [(Way, &str); 4] =
-    [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
+const METHODS: [(SolveMethod, &str); 4] = [
+    (SolveMethod::Plain, "CG"),
+    (SolveMethod::Jacobi, "Jacobi-CG"),
+    (SolveMethod::Cycles, "MG"),
+    (SolveMethod::Preconditioned, "MGPCG"),
+];
 
 /// Seconds and the largest error over that at the start, after every iteration.
-pub(super) type Curve = Vec<[f64; 2]>;
+pub(super) type ErrorCurve = Vec<[f64; 2]>;
 
 /// Figure 14, for cubes of 64 cells per side and more.
 pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
@@ -43,7 +47,7 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
     let sizes = std::iter::successors(Some(largest.min(64)), |size| Some(2 * size));
     let mut findings = Findings::default();
     for size in sizes.take_while(|size| *size <= largest) {
-        let mut cube = Shaken::cube(request, size)?;
+        let mut cube = PerturbedSystem::cube(request, size)?;
         let title = format!("a cube of {size} cells per side, fixed at its corners");
         cube.measure(request, size, title, &mut findings);
     }
@@ -54,37 +58,40 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
 pub(super) fn thin_parts(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let cells = request.count("cells");
-    let mut ball = Shaken::spiky_ball(request, cells)?;
+    let mut ball = PerturbedSystem::spiky_ball(request, cells)?;
     ball.measure(request, cells, format!("a ball with spikes, {cells} cells across"), &mut findings);
     Ok(findings)
 }
 
-impl Shaken {
+impl PerturbedSystem {
     /// The curves of all methods.
     fn measure(&mut self, request: &Request, size: usize, title: String, findings: &mut Findings) {
         let [elements, _] = self.multigrid.size(0);
         findings.add(format!("{size}, octree"), "elements", None, elements as f64);
         let mut curves = Vec::new();
-        for (way, name) in WAYS {
-            request.tell(&format!("{name}, {size} cells"));
-            let curve = self.solve(way, request.count("most"), &[]).points;
-            tell(&curve, size, name, findings);
+        for (method, name) in METHODS {
+            request.report_progress(&format!("{name}, {size} cells"));
+            let curve = self.solve(method, request.count("most"), &[]).points;
+            report_progress(&curve, size, name, findings);
             curves.push(curve);
         }
-        tell_ratios(&curves, size, findings);
-        let line = |((_, name), points): (&(Way, &str), Curve)| Line { name: (*name).to_owned(), points };
+        report_ratios(&curves, size, findings);
+        let line = |((_, name), points): (&(SolveMethod, &str), ErrorCurve)| PlotLine {
+            name: (*name).to_owned(),
+            points,
+        };
         let plot = Plot {
             title,
             labels: ["seconds", "largest error / initial largest error"],
-            scales: [Scale::Linear, Scale::Logarithmic],
-            lines: WAYS.iter().zip(curves).map(line).collect(),
+            scales: [AxisScale::Linear, AxisScale::Logarithmic],
+            lines: METHODS.iter().zip(curves).map(line).collect(),
         };
         findings.plots = vec![("", plot)];
     }
 }
 
 /// When a method reached each reduction.
-fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
+fn report_progress(curve: &ErrorCurve, size: usize, name: &str, findings: &mut Findings) {
     for reduction in REDUCTIONS {
         let case = format!("{size}, {name}, to {reduction:.0e}");
         let [iterations, seconds] = reached(curve, reduction).unwrap_or([f64::INFINITY; 2]);
@@ -94,10 +101,10 @@ fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
 }
 
 /// Speedup of conjugate gradients by the cycle.
-fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
-    for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
+fn report_ratios(curves: &[ErrorCurve], size: usize, findings: &mut Findings) {
+    for (method, name) in [(0, "CG"), (1, "Jacobi-CG")] {
         for reduction in REDUCTIONS {
-            let [slow, fast] = [way, 3].map(|way| reached(&curves[way], reduction));
+            let [slow, fast] = [method, 3].map(|method| reached(&curves[method], reduction));
             if let (Some([_, slow]), Some([_, fast])) = (slow, fast) {
                 findings.add(
                     format!("{size}, {name} over MGPCG, to {reduction:.0e}"),
@@ -111,20 +118,20 @@ fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
 }
 
 /// Iterations and seconds until the error has fallen by this factor.
-fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
+fn reached(curve: &ErrorCurve, reduction: f64) -> Option<[f64; 2]> {
     let at = curve.iter().position(|[_, error]| *error <= reduction)?;
     Some([at as f64, curve[at][0]])
 }
 
 /// A body's system with its random start.
-pub(super) struct Shaken {
+pub(super) struct PerturbedSystem {
     pub(super) tree: Octree,
     multigrid: Multigrid,
-    fixed: Vec<bool>,
+    is_fixed: Vec<bool>,
     start: Vec<DVec3>,
 }
 
-impl Shaken {
+impl PerturbedSystem {
     /// A cube of unit cells fixed at its corner elements.
     pub(super) fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
@@ -145,9 +152,9 @@ impl Shaken {
         request: &Request,
         surface: &SurfaceMesh,
         cell: f64,
-        fixed: impl Fn(&Octree) -> Vec<bool>,
+        is_fixed: impl Fn(&Octree) -> Vec<bool>,
     ) -> Result<Self, Failure> {
-        let filled = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1));
+        let filled = fill(&surface.positions, surface.triangles(), cell, Grading::Layers(1));
         let tree = filled.map_err(Failure::of)?.tree;
         let poisson = request.value("poisson");
         let lambda = (2.0 * poisson / (1.0 - 2.0 * poisson)) as f32;
@@ -165,24 +172,24 @@ impl Shaken {
         };
         let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(Failure::usage)?;
         multigrid.linearise(&tree.node_places(), 0.0);
-        let fixed = fixed(&tree);
-        multigrid.set_fixed(&fixed);
+        let is_fixed = is_fixed(&tree);
+        multigrid.set_fixed(&is_fixed);
         multigrid.prepare(true).map_err(Failure::usage)?;
-        let start = shaken(&fixed);
-        Ok(Self { tree, multigrid, fixed, start })
+        let start = perturbation(&is_fixed);
+        Ok(Self { tree, multigrid, is_fixed, start })
     }
 
     /// Solves by a method, in at most this many iterations, and stores the displacements after some of them.
-    pub(super) fn solve(&mut self, way: Way, most: usize, kept: &[usize]) -> Curves {
-        let curves = Curves::new(&self.start, kept);
-        match way {
-            Way::Cycles => self.cycles(most, curves),
-            _ => self.conjugate_gradients(way, most, curves),
+    pub(super) fn solve(&mut self, method: SolveMethod, most: usize, kept: &[usize]) -> CurveRecorder {
+        let curves = CurveRecorder::new(&self.start, kept);
+        match method {
+            SolveMethod::Cycles => self.cycles(most, curves),
+            _ => self.conjugate_gradients(method, most, curves),
         }
     }
 
     /// `x += M (0 - K x)`.
-    fn cycles(&mut self, most: usize, mut curve: Curves) -> Curves {
+    fn cycles(&mut self, most: usize, mut curve: CurveRecorder) -> CurveRecorder {
         let operator = self.multigrid.operator();
         let mut x = self.start.clone();
         let (mut r, mut z) = (x.clone(), x.clone());
@@ -198,18 +205,23 @@ impl Shaken {
         curve
     }
 
-    fn conjugate_gradients(&mut self, way: Way, most: usize, mut curve: Curves) -> Curves {
+    fn conjugate_gradients(
+        &mut self,
+        method: SolveMethod,
+        most: usize,
+        mut curve: CurveRecorder,
+    ) -> CurveRecorder {
         let operator = self.multigrid.operator();
-        let mut jacobi = Jacobi::new(&operator, &self.fixed);
+        let mut jacobi = Jacobi::new(&operator, &self.is_fixed);
         let mut x = self.start.clone();
         let (mut r, mut z, mut p, mut q) = (x.clone(), x.clone(), x.clone(), x.clone());
         operator.apply(&x, &mut r);
         r.iter_mut().for_each(|r| *r = -*r);
         let mut before = None;
         for _ in 0..most {
-            match way {
-                Way::Preconditioned => self.multigrid.apply(&r, &mut z),
-                Way::Jacobi => jacobi.apply(&r, &mut z),
+            match method {
+                SolveMethod::Preconditioned => self.multigrid.apply(&r, &mut z),
+                SolveMethod::Jacobi => jacobi.apply(&r, &mut z),
                 _ => z.copy_from_slice(&r),
             }
             let rz = dot(&r, &z);
@@ -235,14 +247,14 @@ impl Shaken {
 struct Jacobi(Vec<DVec3>);
 
 impl Jacobi {
-    fn new(operator: &impl LinearOperator, fixed: &[bool]) -> Self {
-        let mut diagonal = vec![DMat3::ZERO; fixed.len()];
+    fn new(operator: &impl LinearOperator, is_fixed: &[bool]) -> Self {
+        let mut diagonal = vec![DMat3::ZERO; is_fixed.len()];
         operator.diagonal(&mut diagonal);
-        let inverse = |(entry, fixed): (&DMat3, &bool)| match fixed {
+        let inverse = |(entry, is_fixed): (&DMat3, &bool)| match is_fixed {
             true => DVec3::ZERO,
             false => DVec3::ONE / DVec3::new(entry.x_axis.x, entry.y_axis.y, entry.z_axis.z),
         };
-        Self(diagonal.iter().zip(fixed).map(inverse).collect())
+        Self(diagonal.iter().zip(is_fixed).map(inverse).collect())
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
@@ -251,20 +263,20 @@ impl Jacobi {
 }
 
 /// A curve under construction.
-pub(super) struct Curves {
-    begun: Instant,
+pub(super) struct CurveRecorder {
+    started: Instant,
     first: f64,
-    pub(super) points: Curve,
+    pub(super) points: ErrorCurve,
     /// Iterations after which displacements are stored.
     wanted: Vec<usize>,
     pub(super) kept: Vec<Vec<DVec3>>,
 }
 
-impl Curves {
+impl CurveRecorder {
     fn new(x: &[DVec3], wanted: &[usize]) -> Self {
         let kept = if wanted.contains(&0) { vec![x.to_vec()] } else { Vec::new() };
         let points = vec![[0.0, 1.0]];
-        Self { begun: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
+        Self { started: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
     }
 
     /// Records the state after an iteration; returns whether the curve is complete.
@@ -273,7 +285,7 @@ impl Curves {
         if self.wanted.contains(&self.points.len()) {
             self.kept.push(x.to_vec());
         }
-        self.points.push([self.begun.elapsed().as_secs_f64(), error]);
+        self.points.push([self.started.elapsed().as_secs_f64(), error]);
         let is_kept = self.wanted.iter().all(|wanted| *wanted < self.points.len());
         !error.is_finite() || is_kept && error <= REDUCTIONS[2]
     }
@@ -286,14 +298,14 @@ fn corner_nodes(tree: &Octree, side: usize) -> Vec<bool> {
 }
 
 /// Random displacements, zero at fixed nodes.
-fn shaken(fixed: &[bool]) -> Vec<DVec3> {
+fn perturbation(is_fixed: &[bool]) -> Vec<DVec3> {
     let mut seed = 7_u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         SHAKE * ((seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     };
     let mut displacement = || DVec3::new(random(), random(), random());
-    fixed.iter().map(|fixed| if *fixed { DVec3::ZERO } else { displacement() }).collect()
+    is_fixed.iter().map(|is_fixed| if *is_fixed { DVec3::ZERO } else { displacement() }).collect()
 }
 
 fn largest(x: &[DVec3]) -> f64 {

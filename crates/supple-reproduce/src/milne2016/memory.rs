@@ -5,13 +5,13 @@ use supple::linear::SolverState;
 use supple::mesh::SurfaceMesh;
 use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::{Character, surface};
-use supple::mesh::octree::{Filled, Inside, fill};
+use supple::mesh::octree::{Filled, Grading, fill};
 use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Resolutions, each twice as fine as the one before.
 const RESOLUTIONS: u32 = 3;
@@ -29,17 +29,17 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
     let (mut octree, mut unrefined, mut dense) = (Vec::new(), Vec::new(), Vec::new());
     for step in 0..RESOLUTIONS {
         let cells = request.value("cells") * f64::from(1 << step);
-        request.tell(&format!("{cells:.0} cells along the body"));
+        request.report_progress(&format!("{cells:.0} cells along the body"));
         let (body, size) = body(cells, request)?;
         let cell = size.max_element() / cells;
-        let refined = filled(&body, cell, Inside::Layers(1))?;
+        let refined = filled(&body, cell, Grading::Layers(1))?;
         let cost = cost(&refined, request)?;
         let per_element = cost.bytes / cost.elements;
         octree.push((cells, cost));
         let box_cells = (size / cell).ceil();
         let volume: f64 = (0..refined.fill.len()).map(|e| refined.tree.side(e).powi(3)).sum();
         if volume / cell.powi(3) <= request.value("uniform") {
-            let uniform = filled(&body, cell, Inside::Uniform)?;
+            let uniform = filled(&body, cell, Grading::Uniform)?;
             unrefined.push((cells, self::cost(&uniform, request)?));
         }
         let count = box_cells.x * box_cells.y * box_cells.z;
@@ -65,14 +65,14 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
             findings.add(case, "exponent of memory", paper, exponent(|cost| cost.bytes));
         }
     }
-    let line = |(name, costs): (&str, &Vec<(f64, Cost)>)| Line {
+    let line = |(name, costs): (&str, &Vec<(f64, Cost)>)| PlotLine {
         name: name.to_owned(),
         points: costs.iter().map(|(cells, cost)| [*cells, cost.bytes / 1e6]).collect(),
     };
     let plot = Plot {
         title: "memory of the solver".to_owned(),
         labels: ["cells along the body", "megabytes"],
-        scales: [Scale::Logarithmic; 2],
+        scales: [AxisScale::Logarithmic; 2],
         lines: kinds.into_iter().map(line).collect(),
     };
     findings.plots.push(("", plot));
@@ -92,7 +92,7 @@ pub(super) fn body(cells: f64, request: &Request) -> Result<(SurfaceMesh, DVec3)
     Ok((mesh, bounds.high - bounds.low))
 }
 
-pub(super) fn filled(body: &SurfaceMesh, cell: f64, inside: Inside) -> Result<Filled, Failure> {
+pub(super) fn filled(body: &SurfaceMesh, cell: f64, inside: Grading) -> Result<Filled, Failure> {
     fill(&body.positions, body.triangles(), cell, inside).map_err(Failure::of)
 }
 

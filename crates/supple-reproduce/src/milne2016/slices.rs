@@ -7,40 +7,41 @@ use supple::mesh::octree::Octree;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::convergence::{Shaken, Way};
+use super::convergence::{PerturbedSystem, SolveMethod};
 use supple_cli::failure::Failure;
 
 /// Numbers of iterations.
 const AFTER: [usize; 6] = [0, 1, 2, 5, 10, 20];
 /// The methods of the figure.
-const WAYS: [(Way, &str); 3] = [(Way::Plain, "CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
+const METHODS: [(SolveMethod, &str); 3] =
+    [(SolveMethod::Plain, "CG"), (SolveMethod::Cycles, "MG"), (SolveMethod::Preconditioned, "MGPCG")];
 /// Squares along a side of a picture, at most.
 const SQUARES: usize = 32;
 /// The side of a picture, and its margin.
 const SIDE: f64 = 120.0;
-const ROOM: f64 = 30.0;
+const MARGIN: f64 = 30.0;
 
 /// The largest error in each square of a face, as fractions of the initial largest error.
-type Face = Vec<f64>;
+type FaceErrors = Vec<f64>;
 
 /// The figure.
 pub(super) fn pictures(request: &Request) -> Result<Findings, Failure> {
     let side = request.count("size");
-    let mut cube = Shaken::cube(request, side)?;
+    let mut cube = PerturbedSystem::cube(request, side)?;
     let (squares, mut findings) = (side.min(SQUARES), Findings::default());
     let mut svg = String::new();
-    for (row, (way, name)) in WAYS.into_iter().enumerate() {
-        request.tell(&format!("{name}, {side} cells"));
-        let solved = cube.solve(way, AFTER[AFTER.len() - 1], &AFTER);
+    for (row, (method, name)) in METHODS.into_iter().enumerate() {
+        request.report_progress(&format!("{name}, {side} cells"));
+        let solved = cube.solve(method, AFTER[AFTER.len() - 1], &AFTER);
         let first = solved.kept.first().map_or(1.0, |x| largest(x));
         for (column, (after, x)) in AFTER.iter().zip(&solved.kept).enumerate() {
             let case = format!("{side}, {name}, {after} iterations");
             findings.add(case, "largest error / initial largest error", None, largest(x) / first);
-            let at = [column as f64 * (SIDE + ROOM) + ROOM, row as f64 * (SIDE + ROOM) + ROOM];
+            let at = [column as f64 * (SIDE + MARGIN) + MARGIN, row as f64 * (SIDE + MARGIN) + MARGIN];
             draw(&mut svg, at, &format!("{name}, {after}"), &face(&cube.tree, x, first, side, squares));
         }
     }
-    let [width, height] = [AFTER.len(), WAYS.len()].map(|count| count as f64 * (SIDE + ROOM) + ROOM);
+    let [width, height] = [AFTER.len(), METHODS.len()].map(|count| count as f64 * (SIDE + MARGIN) + MARGIN);
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
@@ -54,7 +55,7 @@ fn largest(x: &[DVec3]) -> f64 {
 }
 
 /// The face where the last coordinate is zero: its nodes are those of finest cells.
-fn face(tree: &Octree, x: &[DVec3], first: f64, side: usize, squares: usize) -> Face {
+fn face(tree: &Octree, x: &[DVec3], first: f64, side: usize, squares: usize) -> FaceErrors {
     let mut face = vec![0.0_f64; squares * squares];
     for (node, x) in tree.nodes().iter().zip(x).filter(|(node, _)| node[2] == 0) {
         let [i, j] = [node[0], node[1]].map(|c| (usize::from(c) * squares / (side + 1)).min(squares - 1));
@@ -65,7 +66,7 @@ fn face(tree: &Octree, x: &[DVec3], first: f64, side: usize, squares: usize) -> 
 }
 
 /// Squares from white (no error left) over yellow and red to black (all of it or more), over three decades.
-fn draw(svg: &mut String, [left, top]: [f64; 2], title: &str, face: &Face) {
+fn draw(svg: &mut String, [left, top]: [f64; 2], title: &str, face: &FaceErrors) {
     let squares = face.len().isqrt();
     let side = SIDE / squares as f64;
     // Writing to a string cannot fail.

@@ -10,7 +10,7 @@ use supple::solvers::hpbd::HpbdOptions;
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Cells from the upper to the lower edge.
 const ROWS: u32 = 126;
@@ -30,10 +30,10 @@ const CASES: [(&str, u32, u32, Option<f64>); 5] = [
 ];
 
 /// Measurements of a hanging cloth.
-struct Hung {
+struct HangingCloth {
     /// Strain of its length: the mean over the second half of the time, since it oscillates.
     strain: f64,
-    frames_a_second: f64,
+    frames_per_second: f64,
     triangles: usize,
 }
 
@@ -44,18 +44,18 @@ pub(super) fn sweeps_for_strain(request: &Request) -> Result<Findings, Failure> 
     for levels in LEVELS {
         let mut points = Vec::new();
         for strain in STRAINS {
-            request.tell(&format!("{levels} levels, strain {strain}"));
+            request.report_progress(&format!("{levels} levels, strain {strain}"));
             let case = format!("{levels} coarse levels, {:.0} %", 100.0 * strain);
             let found = fewest_sweeps(levels, strain, request)?;
             findings.add(case, "sweeps", None, found.map_or(f64::INFINITY, f64::from));
             points.extend(found.map(|sweeps| [100.0 * strain, f64::from(sweeps)]));
         }
-        lines.push(Line { name: format!("{levels} coarse levels"), points });
+        lines.push(PlotLine { name: format!("{levels} coarse levels"), points });
     }
     let plot = Plot {
         title: format!("sweeps to limit the strain of {ROWS} rows"),
         labels: ["strain (%)", "sweeps"],
-        scales: [Scale::Linear, Scale::Logarithmic],
+        scales: [AxisScale::Linear, AxisScale::Logarithmic],
         lines,
     };
     findings.plots.push(("", plot));
@@ -84,17 +84,17 @@ fn fewest_sweeps(levels: u32, strain: f64, request: &Request) -> Result<Option<u
 pub(super) fn stretch_and_speed(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (name, levels, sweeps, paper) in CASES {
-        request.tell(name);
+        request.report_progress(name);
         let hung = hang(levels, sweeps, request)?;
         let case = format!("{name}, {} triangles", hung.triangles);
         findings.add(case.clone(), "strain of the length (%)", None, 100.0 * hung.strain);
-        findings.add(case, "frames per second", paper, hung.frames_a_second);
+        findings.add(case, "frames per second", paper, hung.frames_per_second);
     }
     Ok(findings)
 }
 
 /// Simulates the hanging cloth.
-fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
+fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<HangingCloth, Failure> {
     let mut scene = Scene::builtin("curtain").map_err(Failure::of)?;
     let vertices = [request.count("columns") as u32 + 1, ROWS + 1];
     let (height, width) = (3.0, 3.0 * f64::from(vertices[0] - 1) / f64::from(ROWS));
@@ -107,9 +107,9 @@ fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
     let frames = (request.value("seconds") * FPS).round().max(1.0) as u32;
     let (mut seconds, mut strains) = (0.0, Vec::new());
     for frame in 0..frames {
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(1.0 / FPS).map_err(Failure::of)?;
-        seconds += begun.elapsed().as_secs_f64();
+        seconds += started.elapsed().as_secs_f64();
         if 2 * frame >= frames {
             let heights = || simulation.positions().iter().map(|p| p.y);
             let length =
@@ -117,9 +117,9 @@ fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
             strains.push(length / height - 1.0);
         }
     }
-    Ok(Hung {
+    Ok(HangingCloth {
         strain: strains.iter().sum::<f64>() / strains.len() as f64,
-        frames_a_second: f64::from(frames) / seconds,
+        frames_per_second: f64::from(frames) / seconds,
         triangles: simulation.counts().elements,
     })
 }

@@ -18,7 +18,7 @@ const CASES: [(&str, u32, Option<f64>); 2] =
 pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (name, levels, paper) in CASES {
-        request.tell(name);
+        request.report_progress(name);
         let mut scene = Scene::builtin("dress").map_err(Failure::of)?;
         scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
         scene.solver.options.get_mut::<hpbd::HpbdOptions>().levels = levels;
@@ -27,11 +27,11 @@ pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failur
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
         let (mut seconds, mut largest, mut mean) = (0.0, 0.0_f64, 0.0);
         for _ in 0..frames {
-            let begun = Instant::now();
+            let started = Instant::now();
             for _ in 0..substeps {
                 simulation.step(1.0 / (fps * f64::from(substeps))).map_err(Failure::of)?;
             }
-            seconds += begun.elapsed().as_secs_f64();
+            seconds += started.elapsed().as_secs_f64();
             let stretch = simulation.stretch();
             largest = largest.max(stretch.p99);
             mean += stretch.mean / f64::from(frames);

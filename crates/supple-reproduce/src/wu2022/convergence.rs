@@ -9,7 +9,7 @@ use supple::simulation::Simulation;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::course::{Course, Problem, plots};
+use super::cg_run::{CgRun, ReferenceProblem, plots};
 use super::examples::{
     STEP, Spreading, armadillo, as_in_the_paper, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
@@ -43,30 +43,30 @@ fn compare(
     paper_setup: &[(&str, f64)],
     request: &Request,
 ) -> Result<Findings, Failure> {
-    request.tell("exact solution");
-    let problem = Problem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
-    let mut courses = Vec::new();
+    request.report_progress("exact solution");
+    let problem = ReferenceProblem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
+    let mut runs = Vec::new();
     for (name, linear) in all {
-        request.tell(name);
-        courses.push(problem.solve(name, linear, request.simd)?);
+        request.report_progress(name);
+        runs.push(problem.solve(name, linear, request.simd)?);
     }
     let mut findings = Findings::default();
-    for course in &courses {
-        let case = format!("{case}, {} vertices, {}", problem.system.rhs.len(), course.name);
-        let paper = paper_setup.iter().find(|(name, _)| *name == course.name).map(|(_, seconds)| *seconds);
-        findings.add(case.clone(), "set-up (s)", paper, course.setup);
-        findings.add(case.clone(), "iterations to an error of 1e-3", None, course.iterations_to(1e-3));
-        findings.add(case.clone(), "seconds to an error of 1e-3", None, course.seconds_to(1e-3));
-        findings.add(case, "seconds to the paper's stop, including set-up", None, course.total());
+    for run in &runs {
+        let case = format!("{case}, {} vertices, {}", problem.system.rhs.len(), run.name);
+        let paper = paper_setup.iter().find(|(name, _)| *name == run.name).map(|(_, seconds)| *seconds);
+        findings.add(case.clone(), "set-up (s)", paper, run.setup);
+        findings.add(case.clone(), "iterations to an error of 1e-3", None, run.iterations_to(1e-3));
+        findings.add(case.clone(), "seconds to an error of 1e-3", None, run.seconds_to(1e-3));
+        findings.add(case, "seconds to the paper's stop, including set-up", None, run.total());
     }
     let seconds = |name: &str| {
-        let course = courses.iter().find(|course| course.name == name);
-        course.map_or(f64::INFINITY, |course| course.seconds_to(1e-3))
+        let run = runs.iter().find(|run| run.name == name);
+        run.map_or(f64::INFINITY, |run| run.seconds_to(1e-3))
     };
     // "Approximately four times faster than the others."
     let others = [jacobi().0, schwarz().0].map(seconds).into_iter().fold(f64::INFINITY, f64::min);
     findings.add("MAS over the best of Jacobi and AS", "seconds to 1e-3", 0.25, seconds(mas().0) / others);
-    findings.plots.extend(plots(case, &courses));
+    findings.plots.extend(plots(case, &runs));
     Ok(findings)
 }
 
@@ -74,7 +74,7 @@ fn compare(
 pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     const AGES: [usize; 5] = [0, 10, 20, 40, 60];
     let steps = request.count("steps").max(61);
-    request.tell(&format!("{steps} steps of the cloth on a rotating ball"));
+    request.report_progress(&format!("{steps} steps of the cloth on a rotating ball"));
     let scene = builtin("cloth-drop", request.value("resolution"))?;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let mut positions = Vec::new();
@@ -86,37 +86,36 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
             simulation.step(STEP).map_err(Failure::of)?;
         }
     }
-    let problem = Problem::new(simulation.step_system(STEP).map_err(Failure::of)?, request.simd)?;
+    let problem = ReferenceProblem::new(simulation.step_system(STEP).map_err(Failure::of)?, request.simd)?;
     let pairs = problem.system.matrix.outside().len();
     let mut findings = Findings::default();
-    let mut courses = Vec::new();
+    let mut runs = Vec::new();
     for (age, positions) in AGES.iter().rev().zip(positions) {
         let mut mas = Mas::new(as_in_the_paper(request), Some(positions));
-        let begun = Instant::now();
+        let started = Instant::now();
         mas.update(&problem.system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
         let name = format!("sorted {age} steps ago");
-        courses.push(problem.course(&name, &mut mas, begun.elapsed().as_secs_f64())?);
+        runs.push(problem.run(&name, &mut mas, started.elapsed().as_secs_f64())?);
     }
-    courses.reverse();
-    for course in &courses {
-        let case =
-            format!("{} vertices, {pairs} contact couplings, {}", problem.system.rhs.len(), course.name);
-        findings.add(case, "iterations to the paper's stop", None, course.iterations());
+    runs.reverse();
+    for run in &runs {
+        let case = format!("{} vertices, {pairs} contact couplings, {}", problem.system.rhs.len(), run.name);
+        findings.add(case, "iterations to the paper's stop", None, run.iterations());
     }
-    findings.plots.extend(plots("domains sorted before", &courses));
+    findings.plots.extend(plots("domains sorted before", &runs));
     Ok(findings)
 }
 
 /// Figure 10: the size of domains, and the levels.
 pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
-    let problem = Problem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
+    let problem = ReferenceProblem::new(cloth(request.value("vertices"), 1.0, request)?, request.simd)?;
     let positions = &problem.system.current;
-    let mut courses: Vec<Course> = Vec::new();
+    let mut runs: Vec<CgRun> = Vec::new();
     let mut add = |name: String, mut made: Box<dyn Preconditioner>| -> Result<(), Failure> {
-        request.tell(&name);
-        let begun = Instant::now();
+        request.report_progress(&name);
+        let started = Instant::now();
         made.update(&problem.system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
-        courses.push(problem.course(&name, &mut *made, begun.elapsed().as_secs_f64())?);
+        runs.push(problem.run(&name, &mut *made, started.elapsed().as_secs_f64())?);
         Ok(())
     };
     for domain in [32, 256, 1024, 3820] {
@@ -132,12 +131,12 @@ pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
         add(format!("MAS, at most {levels} levels"), Box::new(Mas::new(options, Some(positions.clone()))))?;
     }
     let mut findings = Findings::default();
-    for course in &courses {
-        let case = format!("{} vertices, {}", problem.system.rhs.len(), course.name);
-        findings.add(case.clone(), "iterations to the paper's stop", None, course.iterations());
-        findings.add(case, "seconds including set-up", None, course.total());
+    for run in &runs {
+        let case = format!("{} vertices, {}", problem.system.rhs.len(), run.name);
+        findings.add(case.clone(), "iterations to the paper's stop", None, run.iterations());
+        findings.add(case, "seconds including set-up", None, run.total());
     }
-    findings.plots.extend(plots("sizes of domains", &courses));
+    findings.plots.extend(plots("sizes of domains", &runs));
     Ok(findings)
 }
 
@@ -155,18 +154,19 @@ pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
         ("MAS, default", LinearKind::Mas.into()),
     ];
     let mut findings = Findings::default();
-    let mut courses = Vec::new();
+    let mut runs = Vec::new();
     for (case, spreading) in cases {
-        request.tell(case);
-        let problem = Problem::new(armadillo(request.value("vertices"), spreading, request)?, request.simd)?;
+        request.report_progress(case);
+        let problem =
+            ReferenceProblem::new(armadillo(request.value("vertices"), spreading, request)?, request.simd)?;
         for (name, linear) in &solvers {
-            let course = problem.solve(&format!("{case}, {name}"), linear, request.simd)?;
-            let case = format!("{} vertices, {}", problem.system.rhs.len(), course.name);
-            findings.add(case.clone(), "iterations to the paper's stop", None, course.iterations());
-            findings.add(case, "seconds including set-up", None, course.total());
-            courses.push(course);
+            let run = problem.solve(&format!("{case}, {name}"), linear, request.simd)?;
+            let case = format!("{} vertices, {}", problem.system.rhs.len(), run.name);
+            findings.add(case.clone(), "iterations to the paper's stop", None, run.iterations());
+            findings.add(case, "seconds including set-up", None, run.total());
+            runs.push(run);
         }
     }
-    findings.plots.extend(plots("bodies of equal mean stiffness", &courses));
+    findings.plots.extend(plots("bodies of equal mean stiffness", &runs));
     Ok(findings)
 }

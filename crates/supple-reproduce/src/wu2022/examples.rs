@@ -25,7 +25,7 @@ const CLOTH: [f64; 2] = [2000.0, 2e-5];
 /// Young's modulus of the bodies in Pa.
 const BODY: f64 = 5e4;
 /// The pinned part of a body: above this fraction of its height.
-const HELD_ABOVE: f64 = 0.84;
+const PINNED_ABOVE: f64 = 0.84;
 /// Frames for which a body falls and bends before its system is taken.
 const FRAMES: u32 = 3;
 
@@ -139,11 +139,11 @@ pub(super) fn armadillo(
             random: None,
         })),
     }
-    let height = bounds.low.y + HELD_ABOVE * (bounds.high.y - bounds.low.y);
-    let held = Selection::Plane { point: DVec3::Y * height, normal: DVec3::Y };
+    let height = bounds.low.y + PINNED_ABOVE * (bounds.high.y - bounds.low.y);
+    let fixed = Selection::Plane { point: DVec3::Y * height, normal: DVec3::Y };
     let solver = Solver { linear: LinearKind::Mas.into(), tolerance: 1e-2, ..Solver::default() };
     let scene =
-        Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", held)).solver(solver).build();
+        Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", fixed)).solver(solver).build();
     system(scene.map_err(Failure::of)?, FRAMES, request)
 }
 

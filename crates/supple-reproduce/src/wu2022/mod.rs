@@ -2,8 +2,8 @@
 //! Simulation*: its table and figures with numbers. The paper measures a GPU (and a CPU in figure 16); this is a CPU,
 //! so times are only comparable as ratios.
 
+mod cg_run;
 mod convergence;
-mod course;
 mod examples;
 mod scaling;
 mod simulation;

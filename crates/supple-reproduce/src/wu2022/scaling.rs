@@ -5,12 +5,12 @@ use supple::simulation::{Simulation, StepSystem};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::course::{Course, Problem};
+use super::cg_run::{CgRun, ReferenceProblem};
 use super::examples::{
     STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// Number of points in time at which figure 21 and its variant take a system.
 const CONTACT_TIMES: usize = 4;
@@ -23,7 +23,7 @@ fn solvers() -> [(&'static str, LinearOptions); 5] {
 /// The convergence of all solvers at each point of an axis.
 struct Growth {
     axis: &'static str,
-    points: Vec<(f64, Vec<Course>)>,
+    points: Vec<(f64, Vec<CgRun>)>,
 }
 
 impl Growth {
@@ -32,8 +32,8 @@ impl Growth {
     }
 
     fn add(&mut self, at: f64, system: StepSystem, request: &Request) -> Result<(), Failure> {
-        request.tell(&format!("{}: {at}", self.axis));
-        let problem = Problem::new(system, request.simd)?;
+        request.report_progress(&format!("{}: {at}", self.axis));
+        let problem = ReferenceProblem::new(system, request.simd)?;
         let solved = solvers().map(|(name, linear)| problem.solve(name, &linear, request.simd));
         self.points.push((at, solved.into_iter().collect::<Result<_, _>>()?));
         Ok(())
@@ -43,18 +43,18 @@ impl Growth {
     /// solver.
     fn findings(self, paper: [Option<f64>; 5]) -> Findings {
         let mut findings = Findings::default();
-        for (at, courses) in &self.points {
-            for course in courses {
-                let case = format!("{} {at:.4}, {}", self.axis, course.name);
-                findings.add(case.clone(), "iterations", None, course.iterations());
-                findings.add(case, "seconds, with set-up", None, course.total());
+        for (at, runs) in &self.points {
+            for run in runs {
+                let case = format!("{} {at:.4}, {}", self.axis, run.name);
+                findings.add(case.clone(), "iterations", None, run.iterations());
+                findings.add(case, "seconds, with set-up", None, run.total());
             }
         }
         let (Some((_, first)), Some((_, last))) = (self.points.first(), self.points.last()) else {
             return findings;
         };
         for (k, paper) in paper.into_iter().enumerate() {
-            let [few, many] = [first, last].map(|courses| &courses[k]);
+            let [few, many] = [first, last].map(|runs| &runs[k]);
             findings.add(
                 few.name.clone(),
                 "growth of iterations",
@@ -63,21 +63,21 @@ impl Growth {
             );
             findings.add(few.name.clone(), "growth of time", paper, many.total() / few.total());
         }
-        let plot = |label: &'static str, value: &dyn Fn(&Course) -> f64| {
-            let line = |k: usize| Line {
+        let plot = |label: &'static str, value: &dyn Fn(&CgRun) -> f64| {
+            let line = |k: usize| PlotLine {
                 name: solvers()[k].0.to_owned(),
-                points: self.points.iter().map(|(at, courses)| [*at, value(&courses[k])]).collect(),
+                points: self.points.iter().map(|(at, runs)| [*at, value(&runs[k])]).collect(),
             };
             let lines = (0..solvers().len()).map(line).collect();
             Plot {
                 title: self.axis.into(),
                 labels: [self.axis, label],
-                scales: [Scale::Logarithmic; 2],
+                scales: [AxisScale::Logarithmic; 2],
                 lines,
             }
         };
-        findings.plots.push(("-iterations", plot("iterations", &Course::iterations)));
-        findings.plots.push(("-time", plot("seconds, with set-up", &Course::total)));
+        findings.plots.push(("-iterations", plot("iterations", &CgRun::iterations)));
+        findings.plots.push(("-time", plot("seconds, with set-up", &CgRun::total)));
         findings
     }
 }
@@ -137,7 +137,7 @@ fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
     let times = (0..CONTACT_TIMES).map(|k| first + k * (last - first) / (CONTACT_TIMES - 1));
     let mut step = 0;
     for time in times {
-        request.tell(&format!("step {time}"));
+        request.report_progress(&format!("step {time}"));
         while step < time {
             simulation.step(STEP).map_err(Failure::of)?;
             step += 1;

@@ -9,7 +9,7 @@ use supple::simulation::{Comparison, Simulation, StageTimes, StepSystem};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::course::{Course, Problem, plots};
+use super::cg_run::{CgRun, ReferenceProblem, plots};
 use super::examples::{STEP, Spreading, armadillo, as_in_the_paper, builtin, cloth, jacobi, mas};
 use supple_cli::convergence;
 use supple_cli::failure::Failure;
@@ -30,7 +30,7 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
         ),
     ];
     for (name, system, paper, condition) in rows {
-        request.tell(name);
+        request.report_progress(name);
         let case = format!("{name}, {} vertices", system.rhs.len());
         let [construct, precompute, apply, product] = stages(&system, request)?;
         let [paper_construct, paper_precompute, paper_apply, paper_solver] = paper;
@@ -44,12 +44,12 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
             precompute / product,
         );
         findings.add(case.clone(), "application, in products", rest(paper_apply), apply / product);
-        let problem = Problem::new(system, request.simd)?;
+        let problem = ReferenceProblem::new(system, request.simd)?;
         for (name, linear) in [jacobi(), mas()] {
-            let course = problem.solve(name, &linear, request.simd)?;
+            let cg_run = problem.solve(name, &linear, request.simd)?;
             let paper = (name == jacobi().0).then_some(condition);
-            findings.add(format!("{case}, {name}"), "estimated condition number", paper, course.condition);
-            findings.add(format!("{case}, {name}"), "iterations", None, course.iterations());
+            findings.add(format!("{case}, {name}"), "estimated condition number", paper, cg_run.condition);
+            findings.add(format!("{case}, {name}"), "iterations", None, cg_run.iterations());
         }
     }
     Ok(findings)
@@ -62,9 +62,9 @@ fn stages(system: &StepSystem, request: &Request) -> Result<[f64; 4], Failure> {
     let mut z = system.rhs.clone();
     let mut best = |work: &mut dyn FnMut(&mut Vec<glam::DVec3>)| {
         let round = |_| {
-            let begun = Instant::now();
+            let started = Instant::now();
             work(&mut z);
-            begun.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64()
         };
         (0..7).map(round).fold(f64::INFINITY, f64::min)
     };
@@ -93,7 +93,7 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
         let solver = Solver { linear: inner, refresh: Some(1), ..Solver::default() };
         solvers.push((format!("Newton with 32 CG iterations, {kind_name}"), solver));
     }
-    request.tell("comparing solvers");
+    request.report_progress("comparing solvers");
     let comparison = Comparison {
         frame: request.count("frame") as u32,
         solvers,
@@ -130,26 +130,26 @@ const SCENES: [(&str, f64, u32); 5] = [
 /// Figure 14: the error of the scenes' linear systems.
 pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
-    let mut courses: Vec<Course> = Vec::new();
+    let mut runs: Vec<CgRun> = Vec::new();
     for (name, resolution, steps) in SCENES {
-        request.tell(name);
+        request.report_progress(name);
         let mut scene = builtin(name, resolution * request.value("resolution"))?;
         // The steps before the system are not measured: one solver for all.
         scene.solver.linear = LinearKind::Mas.into();
-        let problem = Problem::new(super::examples::system(scene, steps, request)?, request.simd)?;
-        let course = problem.solve(name, &mas().1, request.simd)?;
+        let problem = ReferenceProblem::new(super::examples::system(scene, steps, request)?, request.simd)?;
+        let cg_run = problem.solve(name, &mas().1, request.simd)?;
         let case = format!(
             "{name}, {} vertices, {} pairs",
             problem.system.rhs.len(),
             problem.system.matrix.outside().len()
         );
-        let after = |count: usize| course.points[count.min(course.points.len() - 1)][0];
+        let after = |count: usize| cg_run.points[count.min(cg_run.points.len() - 1)][0];
         findings.add(case.clone(), "error after 32 iterations", None, after(32));
         findings.add(case.clone(), "error after 64 iterations", None, after(64));
-        findings.add(case, "iterations to the paper's stop", None, course.iterations());
-        courses.push(course);
+        findings.add(case, "iterations to the paper's stop", None, cg_run.iterations());
+        runs.push(cg_run);
     }
-    findings.plots.extend(plots("all scenes", &courses));
+    findings.plots.extend(plots("all scenes", &runs));
     Ok(findings)
 }
 

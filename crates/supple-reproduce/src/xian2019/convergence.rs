@@ -86,7 +86,7 @@ fn compare(
     others: Vec<(String, LinearOptions)>,
     request: &Request,
 ) -> Result<Findings, Failure> {
-    request.tell("comparing solvers");
+    request.report_progress("comparing solvers");
     let own = v_cycles(ours);
     let count = own.len();
     let solver = |(name, linear)| (name, iterations(Method::PROJECTIVE, 1, linear));

@@ -23,7 +23,7 @@ use supple_cli::failure::Failure;
 pub(super) const FPS: f64 = 30.0;
 
 /// A solid of table 4.
-pub(super) struct Solid {
+pub(super) struct PaperSolid {
     pub name: &'static str,
     character: Character,
     /// Lamé's second and first coefficient, `μ` and `λ`, in Pa.
@@ -37,7 +37,7 @@ pub(super) struct Solid {
     metres: f64,
 }
 
-pub(super) const ARMADILLO: Solid = Solid {
+pub(super) const ARMADILLO: PaperSolid = PaperSolid {
     name: "armadillo",
     character: Character::Armadillo,
     lame: [500.0, 0.0],
@@ -47,7 +47,7 @@ pub(super) const ARMADILLO: Solid = Solid {
     metres: 1.0,
 };
 
-pub(super) const DRAGON: Solid = Solid {
+pub(super) const DRAGON: PaperSolid = PaperSolid {
     name: "dragon",
     character: Character::Creature,
     lame: [250.0, 0.0],
@@ -57,7 +57,7 @@ pub(super) const DRAGON: Solid = Solid {
     metres: 1.0,
 };
 
-pub(super) const OCTOPUS: Solid = Solid {
+pub(super) const OCTOPUS: PaperSolid = PaperSolid {
     name: "octopus",
     character: Character::Octopus,
     lame: [1000.0, 0.0],
@@ -72,14 +72,14 @@ const CLOTH_SPRINGS: [f64; 2] = [100.0, 20.0];
 const CLOTH_ATTACHMENT: f64 = 100.0;
 
 /// The origin of a solid.
-enum Source {
+enum SolidSource {
     Implicit(ImplicitShape),
     Surface(PathBuf, Box<SurfaceMesh>),
     Tets(PathBuf, Vec<DVec3>),
 }
 
-impl Source {
-    fn of(solid: &Solid, mesh: Option<&Path>) -> Result<Self, Error> {
+impl SolidSource {
+    fn of(solid: &PaperSolid, mesh: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = mesh else { return Ok(Self::Implicit(solid.character.shape())) };
         Ok(match load(path)?.mesh {
             Mesh::Surface(surface) => Self::Surface(path.to_owned(), Box::new(surface)),
@@ -132,10 +132,10 @@ impl Source {
     }
 }
 
-impl Solid {
+impl PaperSolid {
     /// A scene with about this many vertices.
     pub(super) fn scene(&self, vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
-        let source = Source::of(self, request.mesh.as_deref()).map_err(Failure::usage)?;
+        let source = SolidSource::of(self, request.mesh.as_deref()).map_err(Failure::usage)?;
         self.scene_of(source, vertices, solver).map_err(Failure::of)
     }
 
@@ -149,21 +149,25 @@ impl Solid {
         Self { lame: [mu, self.lame[1]], ..*self }
     }
 
-    fn scene_of(&self, source: Source, vertices: f64, solver: Solver) -> Result<Scene, Error> {
+    fn scene_of(&self, source: SolidSource, vertices: f64, solver: Solver) -> Result<Scene, Error> {
         let bounds = source.bounds()?;
         let largest = (bounds.high - bounds.low).max_element();
         let cell = source.cell(vertices, largest)?;
-        let scale = self.metres * if matches!(source, Source::Implicit(_)) { 1.0 } else { 1.0 / largest };
+        let scale =
+            self.metres * if matches!(source, SolidSource::Implicit(_)) { 1.0 } else { 1.0 / largest };
         let lying = Placement { rotate: DVec3::new(90.0, 0.0, 0.0), ..Placement::default() };
         let height = bounds.low.y + self.held_above * (bounds.high.y - bounds.low.y);
         let point = lying.apply(DVec3::Y * height * scale);
-        let held = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
+        let fixed = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
         let mut body = Body::new(self.name, source.shape(scale)).material(self.material());
         body.cell = cell.map(|cell| cell * scale);
         body.model = Model::Corotated;
         body.transform = lying;
         let scene = Scene::builder().name(self.name).fps(FPS).body(body);
-        scene.pin(Pin::soft(self.name, held, self.attachment * self.finest / vertices)).solver(solver).build()
+        scene
+            .pin(Pin::soft(self.name, fixed, self.attachment * self.finest / vertices))
+            .solver(solver)
+            .build()
     }
 
     fn material(&self) -> MaterialSpec {

@@ -15,7 +15,7 @@ const CLOTH: (f64, u32) = (40_401.0, 4);
 const SOLID: (f64, u32) = (39_223.0, 3);
 
 /// A solver, with the paper's frames per second.
-type Row = (&'static str, Method, LinearOptions, Option<f64>);
+type SolverRow = (&'static str, Method, LinearOptions, Option<f64>);
 
 /// Figure 8.
 pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
@@ -45,7 +45,7 @@ pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
 
 /// Times every solver on one scene; the first is the reference.
 fn compare(
-    rows: Vec<Row>,
+    rows: Vec<SolverRow>,
     count: u32,
     scene: &dyn Fn(Solver) -> Result<Scene, Failure>,
     request: &Request,
@@ -53,7 +53,7 @@ fn compare(
 ) -> Result<(), Failure> {
     let mut direct: Option<(f64, Option<f64>)> = None;
     for (name, method, linear, paper) in rows {
-        request.tell(name);
+        request.report_progress(name);
         let timed = Timed::run(scene(iterations(method, count, linear))?, request.count("frames"), request)?;
         let case = timed.case(name);
         let (reference, rate) = *direct.get_or_insert((timed.frame.total, paper));

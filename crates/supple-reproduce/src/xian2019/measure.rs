@@ -66,9 +66,9 @@ impl Timed {
     /// Runs one frame and then times some.
     pub(super) fn run(scene: Scene, frames: usize, request: &Request) -> Result<Self, Failure> {
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(1.0 / FPS).map_err(Failure::of)?;
-        let first = begun.elapsed().as_secs_f64();
+        let first = started.elapsed().as_secs_f64();
         let (mut sum, mut residual) = (StageTimes::default(), 0.0);
         for _ in 0..frames {
             let step = simulation.step(1.0 / FPS).map_err(Failure::of)?;

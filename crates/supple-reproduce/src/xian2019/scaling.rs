@@ -15,13 +15,13 @@ use super::examples::{ARMADILLO, FPS};
 use super::measure::{Timed, iterations, v_cycle};
 use super::table3::running;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// The armadillos of table 1: vertices.
 const ARMADILLOS: [f64; 6] = [1241.0, 6654.0, 14_779.0, 50_736.0, 95_587.0, 126_966.0];
 
 /// Elements per vertex of filled shapes, approximately.
-const ELEMENTS_A_VERTEX: f64 = 4.8;
+const ELEMENTS_PER_VERTEX: f64 = 4.8;
 
 /// Figure 6: deviation of the feet's displacement from that on the finest mesh, relative to the latter. Displacements
 /// are compared, not positions: the initial positions of the feet differ between meshes by a fraction of a cell.
@@ -35,24 +35,29 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
     for vertices in ARMADILLOS {
-        request.tell(&format!("armadillo of {:.0} vertices", size * vertices));
+        request.report_progress(&format!("armadillo of {:.0} vertices", size * vertices));
         paths.push(tip_path(armadillo.scene(size * vertices, solved(), request)?, request)?);
     }
     let mut findings = Findings::default();
     let finest = paths.last().map_or(Vec::new(), |(_, path)| path.clone());
-    let way: f64 = finest.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+    let path_length: f64 = finest.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
     for (case, path) in paths.iter().take(paths.len() - 1) {
         let away = path.iter().zip(&finest).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        findings.add(case.clone(), "largest deviation from the finest / its displacement", None, away / way);
+        findings.add(
+            case.clone(),
+            "largest deviation from the finest / its displacement",
+            None,
+            away / path_length,
+        );
     }
     let line = |(name, path): (String, Vec<DVec3>)| {
         let points = path.iter().enumerate().map(|(frame, tip)| [frame as f64 / FPS, tip.y]).collect();
-        Line { name, points }
+        PlotLine { name, points }
     };
     let plot = Plot {
         title: "the same swing at six resolutions".into(),
         labels: ["time in seconds", "rise of the feet in metres"],
-        scales: [Scale::Linear; 2],
+        scales: [AxisScale::Linear; 2],
         lines: paths.into_iter().map(line).collect(),
     };
     findings.plots.push(("", plot));
@@ -110,9 +115,9 @@ pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for k in 0..6 {
         let elements = smallest * (largest / smallest).powf(f64::from(k) / 5.0);
-        request.tell(&format!("armadillo of {elements:.0} tetrahedra"));
+        request.report_progress(&format!("armadillo of {elements:.0} tetrahedra"));
         let solver = iterations(Method::PROJECTIVE, 1, v_cycle(Levels::Auto, Smoother::GaussSeidel, 3));
-        let scene = ARMADILLO.scene(elements / ELEMENTS_A_VERTEX, solver, request)?;
+        let scene = ARMADILLO.scene(elements / ELEMENTS_PER_VERTEX, solver, request)?;
         let bytes = hierarchy_bytes(scene.clone(), request)?;
         let timed = Timed::run(scene, request.count("frames"), request)?;
         let elements = timed.elements as f64;
@@ -134,8 +139,8 @@ fn against_elements(label: &'static str, points: Vec<[f64; 2]>) -> Plot {
     Plot {
         title: label.into(),
         labels: ["tetrahedra", label],
-        scales: [Scale::Logarithmic; 2],
-        lines: vec![Line { name, points }],
+        scales: [AxisScale::Logarithmic; 2],
+        lines: vec![PlotLine { name, points }],
     }
 }
 

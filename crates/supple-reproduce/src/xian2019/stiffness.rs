@@ -12,7 +12,7 @@ use super::examples::ARMADILLO;
 use super::measure::{fixed, iterations, sweeps_of};
 use super::table3::system;
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// `μ` in Pa.
 const STIFFNESSES: [f64; 6] = [5e2, 2e3, 8e3, 3.2e4, 1.28e5, 2.56e5];
@@ -22,21 +22,21 @@ pub(super) fn residuals(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let (mut lines, mut rates) = (Vec::new(), Vec::new());
     for stiffness in STIFFNESSES {
-        request.tell(&format!("stiffness {stiffness:.0} Pa"));
+        request.report_progress(&format!("stiffness {stiffness:.0} Pa"));
         let points = history(stiffness, request)?;
         let last = points.last().map_or(1.0, |point| point[1]);
         let rate = last.powf(1.0 / (points.len() - 1).max(1) as f64);
         let case = format!("stiffness {stiffness:.0} Pa");
         findings.add(case.clone(), "convergence rate of a V-cycle", None, rate);
         rates.push(rate);
-        lines.push(Line { name: case, points });
+        lines.push(PlotLine { name: case, points });
     }
     let [low, high] = rates.iter().fold([f64::INFINITY, 0.0], |[l, h], &r| [r.min(l), r.max(h)]);
     findings.add("all stiffnesses", "largest over smallest", None, high / low);
     let plot = Plot {
         title: "residual over V-cycles".into(),
         labels: ["V-cycles", "normalised residual"],
-        scales: [Scale::Linear, Scale::Logarithmic],
+        scales: [AxisScale::Linear, AxisScale::Logarithmic],
         lines,
     };
     findings.plots.push(("", plot));

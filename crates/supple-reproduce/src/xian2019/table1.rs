@@ -5,14 +5,14 @@ use supple::scene::{Method, Scene};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
-use super::examples::{ARMADILLO, DRAGON, OCTOPUS, Solid, cloth};
+use super::examples::{ARMADILLO, DRAGON, OCTOPUS, PaperSolid, cloth};
 use super::measure::{Timed, iterations, scaled, v_cycle};
 use supple_cli::failure::Failure;
 
 /// A row of both tables.
-struct Row {
+struct Table1Row {
     /// `None` for cloth.
-    solid: Option<&'static Solid>,
+    solid: Option<&'static PaperSolid>,
     vertices: f64,
     /// Coarse nodes.
     nodes: &'static [u32],
@@ -29,15 +29,15 @@ struct Row {
 }
 
 const fn solid(
-    solid: &'static Solid,
+    solid: &'static PaperSolid,
     vertices: f64,
     nodes: &'static [u32],
     [sweeps, iterations]: [u32; 2],
     rate: [f64; 2],
     stages: [f64; 6],
-) -> Row {
+) -> Table1Row {
     let (smoother, method) = (GaussSeidel, Method::PROJECTIVE);
-    Row { solid: Some(solid), vertices, nodes, smoother, sweeps, method, iterations, rate, stages }
+    Table1Row { solid: Some(solid), vertices, nodes, smoother, sweeps, method, iterations, rate, stages }
 }
 
 const fn sheet(
@@ -47,11 +47,11 @@ const fn sheet(
     iterations: u32,
     rate: [f64; 2],
     stages: [f64; 6],
-) -> Row {
-    Row { solid: None, vertices, nodes, smoother: Jacobi, sweeps: 5, method, iterations, rate, stages }
+) -> Table1Row {
+    Table1Row { solid: None, vertices, nodes, smoother: Jacobi, sweeps: 5, method, iterations, rate, stages }
 }
 
-const ROWS: [Row; 11] = [
+const ROWS: [Table1Row; 11] = [
     solid(&ARMADILLO, 1241.0, &[10], [3, 1], [303.0, 1.9], [0.0, 0.29, 0.18, 2.32, 0.24, 0.26]),
     solid(&ARMADILLO, 6654.0, &[25], [3, 1], [232.6, 2.0], [0.0, 0.55, 0.25, 2.91, 0.28, 0.31]),
     solid(&ARMADILLO, 14_779.0, &[50], [3, 1], [181.8, 3.0], [0.0, 1.27, 0.28, 3.30, 0.30, 0.36]),
@@ -72,7 +72,7 @@ const ROWS: [Row; 11] = [
     solid(&OCTOPUS, 39_223.0, &[100, 1000], [2, 3], [43.2, 22.8], [0.0, 1.55, 0.05, 15.21, 0.28, 2.29]),
 ];
 
-impl Row {
+impl Table1Row {
     fn scene(&self, size: f64, request: &Request) -> Result<Scene, Failure> {
         let linear = v_cycle(scaled(self.nodes, size), self.smoother, self.sweeps);
         let solver = iterations(self.method, self.iterations, linear);
@@ -85,7 +85,10 @@ impl Row {
     fn measure(&self, request: &Request) -> Result<(String, Timed), Failure> {
         let name = self.solid.map_or("cloth", |solid| solid.name);
         let matrix = if self.method == Method::NEWTON { "dynamic" } else { "static" };
-        request.tell(&format!("{name} of {:.0} vertices, {matrix}", request.value("size") * self.vertices));
+        request.report_progress(&format!(
+            "{name} of {:.0} vertices, {matrix}",
+            request.value("size") * self.vertices
+        ));
         let scene = self.scene(request.value("size"), request)?;
         let timed = Timed::run(scene, request.count("frames"), request)?;
         Ok((format!("{}, {matrix}", timed.case(name)), timed))

@@ -28,7 +28,7 @@ pub(super) fn error_reduction(request: &Request) -> Result<Findings, Failure> {
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let scene = armadillo.scene(request.value("size") * 14_779.0, solver, request)?;
     let StepSystem { matrix, rhs, positions, .. } = system(scene, request)?;
-    request.tell("exact solution");
+    request.report_progress("exact solution");
     let exact = CholeskyFactor::new(Some(positions.clone()), Simd::Auto);
     let exact = solved(PreconditionedSolver::new(exact), &matrix, &rhs, &StopRule::tolerance(1e-12, 20))?;
     let sweeps = StationarySolver::new(GaussSeidel::default());

@@ -26,7 +26,7 @@ const ARMS: [[f64; 3]; 6] = [
 /// A ball with six slanting arms, a fifth as thick as the ball; the ends of four are fixed. It represents the paper's
 /// characters with thin limbs, and fills an eighth of the lattice's cells.
 pub(super) fn ball_with_arms(cells: usize) -> Lattice {
-    let (radius, thickness, length, held_from) = (0.3, 0.06, 0.44, 0.41);
+    let (radius, thickness, length, fixed_from) = (0.3, 0.06, 0.44, 0.41);
     Lattice::new([cells; 3], |at| {
         let p = at.map(|x| (f64::from(x) + 0.5) / cells as f64 - 0.5);
         let mut found = if dot(p, p) < radius * radius { Cell::Interior } else { Cell::Exterior };
@@ -34,8 +34,8 @@ pub(super) fn ball_with_arms(cells: usize) -> Lattice {
             let along = dot(p, arm) / dot(arm, arm).sqrt();
             let across = dot(p, p) - along * along;
             if along > 0.0 && along < length && across < thickness * thickness {
-                let held = n < 4 && along > held_from;
-                found = if held { Cell::Dirichlet } else { Cell::Interior };
+                let fixed = n < 4 && along > fixed_from;
+                found = if fixed { Cell::Dirichlet } else { Cell::Interior };
             }
         }
         found

@@ -29,7 +29,7 @@ const FRAME: f64 = 1.3;
 pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let (cells, sweeps) = (request.count("cells"), request.count("sweeps"));
-    request.tell("the Laplacian on 64^3");
+    request.report_progress("the Laplacian on 64^3");
     findings.add("periodic Laplacian, 64^3", QUANTITY, 0.19, periodic_poisson_rate(64));
     let w_cycle = LatticeCycleOptions {
         boundary_sweeps: sweeps,
@@ -38,7 +38,7 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     };
     let v_cycle = LatticeCycleOptions { cycle_index: 1, coarsest_size: 8, ..w_cycle };
     let mut add = |case: String, paper: Option<f64>, lattice: Lattice, options, of: Coefficients, krylov| {
-        request.tell(&case);
+        request.report_progress(&case);
         let case = format!("{case}, {sweeps} boundary sweeps");
         let solve = run(lattice, of, options, krylov, request.simd);
         findings.add(&case, QUANTITY, paper, late_rate(&solve));

@@ -32,7 +32,7 @@ pub(super) fn tetrahedra(request: &Request, findings: &mut Findings) -> Result<(
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
         let elements = simulation.counts().elements;
         let case = format!("Galerkin V-cycles, {cells}^3 box of {elements} tetrahedra, nu={ratio}");
-        request.tell(&case);
+        request.report_progress(&case);
         let system = simulation.step_system(1.0).map_err(Failure::of)?;
         findings.add(case, QUANTITY, paper, galerkin_rate(system, request)?);
     }
@@ -115,7 +115,11 @@ pub(super) fn bodies(request: &Request, findings: &mut Findings) -> Result<(), F
 
 /// The side of the cells in m, and the rate.
 fn rate_of(known: &Known, krylov: bool, request: &Request) -> Result<(f64, f64), Failure> {
-    request.tell(&format!("{}, {}", known.what, if krylov { "default solver" } else { "W-cycles" }));
+    request.report_progress(&format!(
+        "{}, {}",
+        known.what,
+        if krylov { "default solver" } else { "W-cycles" }
+    ));
     let mut scene = Scene::builtin(known.scene).map_err(Failure::of)?;
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.time.mode = known.mode;

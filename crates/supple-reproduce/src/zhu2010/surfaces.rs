@@ -60,8 +60,8 @@ pub(super) fn padding(request: &Request) -> Result<Findings, Failure> {
 pub(super) fn interpolation(request: &Request) -> Result<Findings, Failure> {
     let cell = request.value("cell");
     let mut findings = Findings::default();
-    for (name, way) in [("trilinear", Interpolation::Trilinear), ("tricubic", Interpolation::Tricubic)] {
-        let measured = roughness(request, name, cell, 1, way)?;
+    for (name, kind) in [("trilinear", Interpolation::Trilinear), ("tricubic", Interpolation::Tricubic)] {
+        let measured = roughness(request, name, cell, 1, kind)?;
         findings.add(format!("cells of {cell} m, {name}"), QUANTITY, None, measured);
     }
     Ok(findings)
@@ -74,7 +74,7 @@ fn roughness(
     padding: u32,
     interpolation: Interpolation,
 ) -> Result<f64, Failure> {
-    request.tell(&format!("cells of {cell} m, {name}"));
+    request.report_progress(&format!("cells of {cell} m, {name}"));
     let mut scene = Scene::from_toml(ARM, "arm", ".").map_err(Failure::of)?;
     let options = scene.solver.options.get_mut::<staggered::StaggeredOptions>();
     (options.cell, options.padding, options.interpolation) = (Some(cell), padding, interpolation);

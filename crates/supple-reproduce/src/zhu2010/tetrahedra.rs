@@ -20,7 +20,7 @@ const SOLVED: f64 = 1e-3;
 const SECONDS: [f64; 2] = [10.2, 43.5];
 
 /// A method, with the paper's figures.
-struct Way {
+struct ComparedMethod {
     name: &'static str,
     method: Method,
     linear: LinearKind,
@@ -29,22 +29,22 @@ struct Way {
 }
 
 /// The lattice comes first: the others are compared with it.
-const WAYS: [Way; 3] = [
-    Way {
+const METHODS: [ComparedMethod; 3] = [
+    ComparedMethod {
         name: "staggered lattice",
         method: Method::STAGGERED,
         linear: LinearKind::Cholesky,
         seconds: Some(SECONDS[0]),
         iterations: None,
     },
-    Way {
+    ComparedMethod {
         name: "Newton with conjugate gradients on tetrahedra",
         method: Method::NEWTON,
         linear: LinearKind::Jacobi,
         seconds: Some(SECONDS[1]),
         iterations: Some(5.0),
     },
-    Way {
+    ComparedMethod {
         name: "Newton with Galerkin cycles on tetrahedra",
         method: Method::NEWTON,
         linear: LinearKind::Galerkin,
@@ -70,18 +70,18 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
     let tolerance = request.value("tolerance");
     let mut findings = Findings::default();
     let (mut seconds, mut lattice) = (Vec::new(), Vec::new());
-    for way in &WAYS {
-        request.tell(way.name);
-        let pulled = pull(way, tolerance, request)?;
-        request.tell(&format!("{}, to its solution", way.name));
-        let solved = pull(way, SOLVED * tolerance, request)?;
-        add_rows(&mut findings, way, [&pulled, &solved]);
-        if way.method == Method::STAGGERED {
+    for compared in &METHODS {
+        request.report_progress(compared.name);
+        let pulled = pull(compared, tolerance, request)?;
+        request.report_progress(&format!("{}, to its solution", compared.name));
+        let solved = pull(compared, SOLVED * tolerance, request)?;
+        add_rows(&mut findings, compared, [&pulled, &solved]);
+        if compared.method == Method::STAGGERED {
             lattice = solved.surface;
         } else {
-            let [mean, largest] = apart(&lattice, &solved.surface).map(|way| way / solved.pull);
-            findings.add(way.name, "mean distance from the lattice's solution / pull", None, mean);
-            findings.add(way.name, "largest distance from it / pull", None, largest);
+            let [mean, largest] = apart(&lattice, &solved.surface).map(|compared| compared / solved.pull);
+            findings.add(compared.name, "mean distance from the lattice's solution / pull", None, mean);
+            findings.add(compared.name, "largest distance from it / pull", None, largest);
         }
         seconds.push(pulled.seconds);
     }
@@ -91,22 +91,22 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
 }
 
 /// The cost of a method to the requested residual, and its distance from its solution then.
-fn add_rows(findings: &mut Findings, way: &Way, [pulled, solved]: [&Pulled; 2]) {
+fn add_rows(findings: &mut Findings, compared: &ComparedMethod, [pulled, solved]: [&Pulled; 2]) {
     let [mean, _] = apart(&pulled.surface, &solved.surface);
-    findings.add(way.name, "seconds per frame", way.seconds, pulled.seconds);
-    findings.add(way.name, "Newton iterations per frame", way.iterations, pulled.iterations);
-    findings.add(way.name, "linear iterations per frame", None, pulled.linear_iterations);
-    findings.add(way.name, "residual relative to the start of the frame", None, pulled.residual);
-    findings.add(way.name, "mean distance from its solution / pull", None, mean / solved.pull);
+    findings.add(compared.name, "seconds per frame", compared.seconds, pulled.seconds);
+    findings.add(compared.name, "Newton iterations per frame", compared.iterations, pulled.iterations);
+    findings.add(compared.name, "linear iterations per frame", None, pulled.linear_iterations);
+    findings.add(compared.name, "residual relative to the start of the frame", None, pulled.residual);
+    findings.add(compared.name, "mean distance from its solution / pull", None, mean / solved.pull);
 }
 
-fn pull(way: &Way, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {
+fn pull(compared: &ComparedMethod, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {
     let mut scene = Scene::builtin("armadillo-pull").map_err(Failure::of)?;
     scene.time.mode = Mode::Quasistatic;
     let body = &mut scene.bodies[0];
     (body.model, body.cell) = (Model::Corotated, Some(request.value("cell")));
     body.material.poisson_ratio = Some(request.value("ratio"));
-    (scene.solver.method, scene.solver.linear) = (way.method, way.linear.into());
+    (scene.solver.method, scene.solver.linear) = (compared.method, compared.linear.into());
     scene.solver.tolerance = tolerance;
     let dt = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

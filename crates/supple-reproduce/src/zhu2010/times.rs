@@ -37,14 +37,14 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
             Hierarchy::new(lattice, Coefficients::of_poisson_ratio(ratio), options, request.simd);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance, ..Limits::default() };
-        request.tell(&format!("cycles, nu={ratio}"));
-        let begun = Instant::now();
+        request.report_progress(&format!("cycles, nu={ratio}"));
+        let started = Instant::now();
         let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
-        let cycles = begun.elapsed().as_secs_f64();
-        request.tell(&format!("conjugate gradients, nu={ratio}"));
-        let begun = Instant::now();
+        let cycles = started.elapsed().as_secs_f64();
+        request.report_progress(&format!("conjugate gradients, nu={ratio}"));
+        let started = Instant::now();
         let norms = conjugate_gradients(hierarchy.finest(), &b, tolerance, request.count("most"));
-        let gradients = begun.elapsed().as_secs_f64();
+        let gradients = started.elapsed().as_secs_f64();
         let case = |what: &str| format!("{what}, {cells}^3 box between walls, nu={ratio}");
         findings.add(case("default solver"), "iterations", None, solved.cycles() as f64);
         findings.add(case("default solver"), "seconds", None, cycles);
@@ -60,7 +60,7 @@ pub(super) fn by_threads(request: &Request) -> Result<Findings, Failure> {
     let cells = request.count("cells");
     let mut parts = Vec::new();
     for threads in [1, 2] {
-        request.tell(&format!("{threads} threads"));
+        request.report_progress(&format!("{threads} threads"));
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|problem| Failure::of(supple::Error::Invalid(problem.to_string())))?;
         parts.push(parts_of(&pool.install(|| timed_cycles(cells, request))));
@@ -111,7 +111,7 @@ pub(super) fn scaling(request: &Request) -> Result<Findings, Failure> {
     let largest = request.count("cells");
     let mut known: Vec<(f64, f64, f64)> = Vec::new();
     for (cells, seconds, megabytes) in SCALING.into_iter().filter(|(cells, ..)| *cells <= largest) {
-        request.tell(&format!("{cells}^3"));
+        request.report_progress(&format!("{cells}^3"));
         let hierarchy = timed_cycles(cells, request);
         let each = hierarchy.times.total().as_secs_f64() / request.count("cycles").max(1) as f64;
         let (fields, rest) = hierarchy.bytes();

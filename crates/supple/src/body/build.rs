@@ -15,7 +15,7 @@ use supple_core::text::number::Brief;
 use supple_core::text::suggest::list;
 use supple_mesh::closed::check_closed;
 use supple_mesh::locate::locate;
-use supple_mesh::octree::{Inside as Coarsening, fill};
+use supple_mesh::octree::{Grading, fill};
 use supple_mesh::weld::weld;
 
 impl Body {
@@ -153,7 +153,7 @@ impl Body {
                     .into(),
             )
         })?;
-        let inside = Coarsening::at_rate(spec.interior.unwrap_or(1.0));
+        let inside = Grading::at_rate(spec.interior.unwrap_or(1.0));
         let filled = fill(&self.surface_start, self.surface_triangles.clone(), cell, inside)?;
         self.notes.extend(filled.notes.iter().cloned());
         self.start = filled.tree.node_places();

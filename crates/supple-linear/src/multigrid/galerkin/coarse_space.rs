@@ -231,7 +231,7 @@ fn diffused(
     kept.into_iter().map(|(node, weight)| (node, weight / total)).collect()
 }
 
-/// A walk of so many random steps ends as far away as vertices are from their node, in the mean of squares.
+/// The number of random steps after which a walk is, in the root mean square, as far away as vertices are from their node.
 fn diffusion_steps(pattern: &BlockPattern, samples: &[u32]) -> usize {
     let mut hops = vec![u32::MAX; pattern.unknowns()];
     samples.iter().for_each(|&sample| hops[sample as usize] = 0);
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// A block of springs on a mass, `n` vertices a side.
+    /// A block of springs on a mass, `n` vertices per side.
     fn block(n: u32) -> (BlockMatrix, Vec<DVec3>) {
         let place = |v: u32| DVec3::new(f64::from(v % n), f64::from(v / n % n), f64::from(v / (n * n)));
         let steps = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]];

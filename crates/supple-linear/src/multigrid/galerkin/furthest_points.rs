@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::Graph;
+use crate::CouplingGraph;
 
 /// Marks the absence of a sample.
 const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub(super) struct Sampling {
 /// A graph whose edges have lengths: those of node `i` have the indices of its neighbours.
 #[derive(Clone, Copy)]
 pub(super) struct Metric<'a> {
-    pub graph: Graph<'a>,
+    pub graph: CouplingGraph<'a>,
     pub lengths: &'a [f32],
 }
 
@@ -180,7 +180,7 @@ fn mean_length(lengths: &[f32]) -> f32 {
 }
 
 /// The connected components of a graph: the first node of each and its size.
-fn parts(graph: Graph<'_>) -> Vec<(u32, usize)> {
+fn parts(graph: CouplingGraph<'_>) -> Vec<(u32, usize)> {
     let mut seen = vec![false; graph.nodes()];
     let mut stack = Vec::new();
     let mut parts = Vec::new();

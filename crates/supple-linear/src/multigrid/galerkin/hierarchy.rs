@@ -14,7 +14,7 @@ use super::numbers::{Numbers, stride};
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
-use crate::{BlockPattern, LinearError, Schedule};
+use crate::{BlockPattern, ColourSchedule, LinearError};
 use supple_core::simd::Simd;
 
 /// Data of a hierarchy used by a cycle.
@@ -164,7 +164,7 @@ fn smoothed<const W: usize, const R: usize>(
     pattern: &BlockPattern,
     order: &[u32],
     options: &GalerkinOptions,
-) -> (LevelSolver, Option<Schedule>) {
+) -> (LevelSolver, Option<ColourSchedule>) {
     let matrix = Relaxation::new(pattern, order, options.smoother, options.simd);
     let schedule = matrix.schedule.clone();
     (solver(matrix), Some(schedule))

@@ -15,7 +15,7 @@ use supple_core::parallel::prelude::*;
 use super::changes::Changes;
 use super::fill::{Fill, Part};
 use super::numbers::Numbers;
-use crate::{BlockPattern, Direction, Schedule, by_colour, colour};
+use crate::{BlockPattern, ColourSchedule, Direction, by_colour, colour};
 use supple_core::simd::{Kernel, Simd, dispatch};
 
 /// The smoothing iteration.
@@ -41,7 +41,7 @@ const TASK: usize = 16 * 1024;
 /// A level's matrix of blocks of `W x W`, ordered and stored for sweeps on `R` right-hand sides.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Relaxation<const W: usize, const R: usize> {
-    pub schedule: Schedule,
+    pub schedule: ColourSchedule,
     smoother: Smoother,
     simd: Simd,
     /// The start of each row's blocks, and the start of those to later colours: `2 k` and `2 k + 1`.
@@ -68,7 +68,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         let (order, starts) = by_colour(&colours, count, order);
         let neighbours = pattern.block_count().div_ceil(pattern.unknowns().max(1));
         let chunk = (TASK / (W * W * R * neighbours.max(1))).max(1);
-        let schedule = Schedule::new(order, starts, chunk);
+        let schedule = ColourSchedule::new(order, starts, chunk);
         let mut matrix = Self { schedule, smoother, simd, damping: 1.0, ..Self::default() };
         matrix.sort_columns(pattern);
         let zero = [[0.0; W]; W];

@@ -13,8 +13,8 @@ use std::path::Path;
 use self::node_tags::NodeTags;
 use super::LoadedMesh;
 use super::binary::{ByteOrder, NumberType};
-use super::cells::{Cells, Shape};
-use super::numbers::Numbers;
+use super::cells::{CellShape, Cells};
+use super::numbers::NumberReader;
 use supple_core::FileError;
 use supple_core::text::scan::{self, parse_i64, shown};
 
@@ -22,11 +22,11 @@ pub use self::write::{write_msh22, write_msh22_binary};
 
 /// Reads a Gmsh file. Physical volumes become regions, physical surfaces become groups of faces.
 pub fn read_msh(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
-    let mut file = Numbers::text(bytes, path);
+    let mut file = NumberReader::text(bytes, path);
     loop {
         match file.expect_line("$MeshFormat")? {
             b"$Comments" => file.skip_past("$EndComments")?,
-            b"$NOD" => return version1::read(Reader::new(file, path)),
+            b"$NOD" => return version1::read(MshReader::new(file, path)),
             b"$MeshFormat" => break,
             other => {
                 let found = shown(other);
@@ -34,14 +34,14 @@ pub fn read_msh(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
             }
         }
     }
-    let format = Format::parse(&mut file)?;
+    let format = MshFormat::parse(&mut file)?;
     if format.binary {
         file = open_binary(bytes, path)?;
     }
     expect_end(&mut file, "$EndMeshFormat")?;
     match format.version {
-        Version::Two => version2::read(Reader::new(file, path)),
-        Version::Four { size } => version4::read(Reader::new(file, path), size),
+        Version::Two => version2::read(MshReader::new(file, path)),
+        Version::Four { size } => version4::read(MshReader::new(file, path), size),
     }
 }
 
@@ -53,13 +53,13 @@ enum Version {
     },
 }
 
-struct Format {
+struct MshFormat {
     version: Version,
     binary: bool,
 }
 
-impl Format {
-    fn parse(file: &mut Numbers) -> Result<Self, FileError> {
+impl MshFormat {
+    fn parse(file: &mut NumberReader) -> Result<Self, FileError> {
         let line = file.expect_line("the version, file type and data size")?;
         let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
         let &[version, kind, size] = words.as_slice() else {
@@ -94,8 +94,8 @@ fn other_version(version: &[u8]) -> String {
 }
 
 /// Reads the format line again in a binary file, and the number 1 after it, which determines the byte order.
-fn open_binary<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Numbers<'a>, FileError> {
-    let mut file = Numbers::binary(bytes, 0, path, ByteOrder::Little);
+fn open_binary<'a>(bytes: &'a [u8], path: &'a Path) -> Result<NumberReader<'a>, FileError> {
+    let mut file = NumberReader::binary(bytes, 0, path, ByteOrder::Little);
     while file.expect_line("$MeshFormat")? != b"$MeshFormat" {}
     file.expect_line("the version")?;
     match file.integer(NumberType::I32, "the number 1 that determines the byte order")? {
@@ -107,7 +107,7 @@ fn open_binary<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Numbers<'a>, FileE
     }
 }
 
-fn expect_end(file: &mut Numbers, end: &str) -> Result<(), FileError> {
+fn expect_end(file: &mut NumberReader, end: &str) -> Result<(), FileError> {
     let line = file.expect_line(end)?;
     if line == end.as_bytes() {
         return Ok(());
@@ -117,8 +117,8 @@ fn expect_end(file: &mut Numbers, end: &str) -> Result<(), FileError> {
 }
 
 /// The part common to all versions: nodes by their tags, cells, names.
-struct Reader<'a> {
-    file: Numbers<'a>,
+struct MshReader<'a> {
+    file: NumberReader<'a>,
     path: &'a Path,
     cells: Cells,
     nodes: Option<NodeTags>,
@@ -127,8 +127,8 @@ struct Reader<'a> {
     corners: Vec<u32>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(file: Numbers<'a>, path: &'a Path) -> Self {
+impl<'a> MshReader<'a> {
+    fn new(file: NumberReader<'a>, path: &'a Path) -> Self {
         Self { file, path, cells: Cells::default(), nodes: None, names: BTreeMap::new(), corners: Vec::new() }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The shape and node count of an element type.
-    fn shape(&self, element_type: i64) -> Result<(Shape, usize), FileError> {
+    fn shape(&self, element_type: i64) -> Result<(CellShape, usize), FileError> {
         shape_of(element_type).ok_or_else(|| {
             self.file.error(format!("element type {element_type} is not one of Gmsh's 1 to 31"))
         })
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
     /// Reads the nodes of an element and stores it.
     fn element(
         &mut self,
-        (shape, node_count): (Shape, usize),
+        (shape, node_count): (CellShape, usize),
         tag: NumberType,
         region: i32,
     ) -> Result<(), FileError> {
@@ -232,40 +232,40 @@ fn split_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The element types of the reference manual: shape and number of nodes, corners first.
-fn shape_of(element_type: i64) -> Option<(Shape, usize)> {
+fn shape_of(element_type: i64) -> Option<(CellShape, usize)> {
     Some(match element_type {
-        1 => (Shape::Line, 2),
-        2 => (Shape::Triangle, 3),
-        3 => (Shape::Quad, 4),
-        4 => (Shape::Tet, 4),
-        5 => (Shape::Hex, 8),
-        6 => (Shape::Prism, 6),
-        7 => (Shape::Pyramid, 5),
-        8 => (Shape::Line, 3),
-        9 => (Shape::Triangle, 6),
-        10 => (Shape::Quad, 9),
-        11 => (Shape::Tet, 10),
-        12 => (Shape::Hex, 27),
-        13 => (Shape::Prism, 18),
-        14 => (Shape::Pyramid, 14),
-        15 => (Shape::Point, 1),
-        16 => (Shape::Quad, 8),
-        17 => (Shape::Hex, 20),
-        18 => (Shape::Prism, 15),
-        19 => (Shape::Pyramid, 13),
-        20 => (Shape::Triangle, 9),
-        21 => (Shape::Triangle, 10),
-        22 => (Shape::Triangle, 12),
-        23 | 24 => (Shape::Triangle, 15),
-        25 => (Shape::Triangle, 21),
-        26 => (Shape::Line, 4),
-        27 => (Shape::Line, 5),
-        28 => (Shape::Line, 6),
-        29 => (Shape::Tet, 20),
-        30 => (Shape::Tet, 35),
-        31 => (Shape::Tet, 56),
-        92 => (Shape::Hex, 64),
-        93 => (Shape::Hex, 125),
+        1 => (CellShape::Line, 2),
+        2 => (CellShape::Triangle, 3),
+        3 => (CellShape::Quad, 4),
+        4 => (CellShape::Tet, 4),
+        5 => (CellShape::Hex, 8),
+        6 => (CellShape::Prism, 6),
+        7 => (CellShape::Pyramid, 5),
+        8 => (CellShape::Line, 3),
+        9 => (CellShape::Triangle, 6),
+        10 => (CellShape::Quad, 9),
+        11 => (CellShape::Tet, 10),
+        12 => (CellShape::Hex, 27),
+        13 => (CellShape::Prism, 18),
+        14 => (CellShape::Pyramid, 14),
+        15 => (CellShape::Point, 1),
+        16 => (CellShape::Quad, 8),
+        17 => (CellShape::Hex, 20),
+        18 => (CellShape::Prism, 15),
+        19 => (CellShape::Pyramid, 13),
+        20 => (CellShape::Triangle, 9),
+        21 => (CellShape::Triangle, 10),
+        22 => (CellShape::Triangle, 12),
+        23 | 24 => (CellShape::Triangle, 15),
+        25 => (CellShape::Triangle, 21),
+        26 => (CellShape::Line, 4),
+        27 => (CellShape::Line, 5),
+        28 => (CellShape::Line, 6),
+        29 => (CellShape::Tet, 20),
+        30 => (CellShape::Tet, 35),
+        31 => (CellShape::Tet, 56),
+        92 => (CellShape::Hex, 64),
+        93 => (CellShape::Hex, 125),
         _ => return None,
     })
 }

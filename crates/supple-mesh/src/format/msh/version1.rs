@@ -1,13 +1,13 @@
 //! Version 1.0: `$NOD` and `$ELM`, text only.
 
-use super::{Reader, expect_end};
+use super::{MshReader, expect_end};
 use crate::format::LoadedMesh;
 use crate::format::binary::NumberType::I32;
 use supple_core::FileError;
 use supple_core::text::scan::shown;
 
 /// Reads what follows the line `$NOD`.
-pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {
+pub(super) fn read(mut reader: MshReader) -> Result<LoadedMesh, FileError> {
     reader.numbered_nodes()?;
     expect_end(&mut reader.file, "$ENDNOD")?;
     match reader.file.expect_line("$ELM")? {
@@ -23,7 +23,7 @@ pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {
 }
 
 /// `number type physical elementary node-count nodes…`.
-fn element(reader: &mut Reader) -> Result<(), FileError> {
+fn element(reader: &mut MshReader) -> Result<(), FileError> {
     reader.file.integer(I32, "an element's number")?;
     let element_type = reader.file.integer(I32, "an element's type")?;
     let (shape, nodes) = reader.shape(element_type)?;

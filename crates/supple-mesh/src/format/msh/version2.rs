@@ -1,14 +1,14 @@
 //! Versions 2.0 to 2.2: numbered nodes and tagged elements. In binary files the elements come in runs of one type,
 //! each with a header.
 
-use super::{Reader, expect_end};
+use super::{MshReader, expect_end};
 use crate::format::LoadedMesh;
 use crate::format::binary::NumberType::I32;
 use supple_core::FileError;
 use supple_core::text::scan::shown;
 
 /// Reads what follows `$EndMeshFormat`.
-pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {
+pub(super) fn read(mut reader: MshReader) -> Result<LoadedMesh, FileError> {
     loop {
         match reader.file.expect_line("$Elements")? {
             b"$PhysicalNames" => reader.physical_names()?,
@@ -25,7 +25,7 @@ pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {
     reader.finish()
 }
 
-impl Reader<'_> {
+impl MshReader<'_> {
     /// `number x y z` per node, after their count (also version 1).
     pub(super) fn numbered_nodes(&mut self) -> Result<(), FileError> {
         let count = self.count_line("the number of nodes", 8, 28)?;
@@ -47,7 +47,7 @@ impl Reader<'_> {
     }
 }
 
-fn elements(reader: &mut Reader) -> Result<(), FileError> {
+fn elements(reader: &mut MshReader) -> Result<(), FileError> {
     let count = reader.count_line("the number of elements", 8, 8)?;
     let mut read = 0;
     while read < count {
@@ -58,7 +58,7 @@ fn elements(reader: &mut Reader) -> Result<(), FileError> {
 }
 
 /// `number type tag-count tags… nodes…`.
-fn text_element(reader: &mut Reader) -> Result<usize, FileError> {
+fn text_element(reader: &mut MshReader) -> Result<usize, FileError> {
     reader.file.integer(I32, "an element's number")?;
     let element_type = reader.file.integer(I32, "an element's type")?;
     let shape = reader.shape(element_type)?;
@@ -69,7 +69,7 @@ fn text_element(reader: &mut Reader) -> Result<usize, FileError> {
 }
 
 /// A header (type, number of elements, number of tags), then `number tags… nodes…` per element.
-fn binary_run(reader: &mut Reader, left: usize) -> Result<usize, FileError> {
+fn binary_run(reader: &mut MshReader, left: usize) -> Result<usize, FileError> {
     let element_type = reader.file.integer(I32, "the type of a run of elements")?;
     let shape = reader.shape(element_type)?;
     let count = reader.file.count(I32, "the length of a run of elements", 8, 8)?;
@@ -87,7 +87,7 @@ fn binary_run(reader: &mut Reader, left: usize) -> Result<usize, FileError> {
 }
 
 /// The physical group is the first of an element's tags.
-fn first_tag(reader: &mut Reader, tags: usize) -> Result<i32, FileError> {
+fn first_tag(reader: &mut MshReader, tags: usize) -> Result<i32, FileError> {
     if tags == 0 {
         return Ok(0);
     }

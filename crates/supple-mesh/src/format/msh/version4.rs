@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use self::EntityKind::{Part, Whole};
-use super::{Reader, expect_end};
+use super::{MshReader, expect_end};
 use crate::format::LoadedMesh;
 use crate::format::binary::NumberType::{self, F64, I32};
 use supple_core::FileError;
@@ -16,11 +16,11 @@ enum EntityKind {
 }
 
 /// The physical group of an entity by dimension and tag.
-type Groups = BTreeMap<(i64, i64), i32>;
+type EntityGroups = BTreeMap<(i64, i64), i32>;
 
 /// Reads what follows `$EndMeshFormat`; `size` is the binary type of counts and tags.
-pub(super) fn read(mut reader: Reader, size: NumberType) -> Result<LoadedMesh, FileError> {
-    let mut groups = Groups::new();
+pub(super) fn read(mut reader: MshReader, size: NumberType) -> Result<LoadedMesh, FileError> {
+    let mut groups = EntityGroups::new();
     loop {
         match reader.file.expect_line("$Elements")? {
             b"$PhysicalNames" => reader.physical_names()?,
@@ -47,17 +47,17 @@ pub(super) fn read(mut reader: Reader, size: NumberType) -> Result<LoadedMesh, F
 }
 
 /// The number of partitions, and the ghost entities, of which only the number matters here.
-fn partitions(reader: &mut Reader, size: NumberType) -> Result<(), FileError> {
+fn partitions(reader: &mut MshReader, size: NumberType) -> Result<(), FileError> {
     reader.file.integer(size, "the number of partitions")?;
     let ghosts = reader.file.count(size, "the number of ghost entities", 4, 8)?;
     reader.file.skip(2 * ghosts, I32, "a ghost entity")
 }
 
 fn entities(
-    reader: &mut Reader,
+    reader: &mut MshReader,
     size: NumberType,
     kind: EntityKind,
-    groups: &mut Groups,
+    groups: &mut EntityGroups,
 ) -> Result<(), FileError> {
     let mut counts = [0; 4];
     for count in &mut counts {
@@ -74,11 +74,11 @@ fn entities(
 /// `tag position-or-box group-count groups…`, and except for points `bounding-count bounding…`. A part of an entity
 /// has `parent-dimension parent-tag partition-count partitions…` after its tag.
 fn entity(
-    reader: &mut Reader,
+    reader: &mut MshReader,
     size: NumberType,
     kind: EntityKind,
     dimension: i64,
-    groups: &mut Groups,
+    groups: &mut EntityGroups,
 ) -> Result<(), FileError> {
     let tag = reader.file.integer(I32, "an entity's tag")?;
     if kind == Part {
@@ -103,7 +103,7 @@ fn entity(
 }
 
 /// Blocks of `dimension entity parametric count`, then all tags of the block, then all its coordinates.
-fn nodes(reader: &mut Reader, size: NumberType) -> Result<(), FileError> {
+fn nodes(reader: &mut MshReader, size: NumberType) -> Result<(), FileError> {
     let (blocks, count) = section_header(reader, size, "nodes", 8, 32)?;
     let mut tags = Vec::with_capacity(count);
     reader.cells.positions.reserve_exact(count);
@@ -126,7 +126,7 @@ fn nodes(reader: &mut Reader, size: NumberType) -> Result<(), FileError> {
 }
 
 /// Blocks of `dimension entity type count`, then `tag nodes…` per element.
-fn elements(reader: &mut Reader, size: NumberType, groups: &Groups) -> Result<(), FileError> {
+fn elements(reader: &mut MshReader, size: NumberType, groups: &EntityGroups) -> Result<(), FileError> {
     let (blocks, count) = section_header(reader, size, "elements", 4, 2 * size.size())?;
     let mut read = 0;
     for _ in 0..blocks {
@@ -148,7 +148,7 @@ fn elements(reader: &mut Reader, size: NumberType, groups: &Groups) -> Result<()
 
 /// `blocks count smallest-tag largest-tag`.
 fn section_header(
-    reader: &mut Reader,
+    reader: &mut MshReader,
     size: NumberType,
     what: &str,
     text_bytes: usize,
@@ -160,7 +160,7 @@ fn section_header(
     Ok((blocks, count))
 }
 
-fn check_total(reader: &Reader, what: &str, found: usize, announced: usize) -> Result<(), FileError> {
+fn check_total(reader: &MshReader, what: &str, found: usize, announced: usize) -> Result<(), FileError> {
     if found == announced {
         return Ok(());
     }

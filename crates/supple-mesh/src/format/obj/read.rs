@@ -31,13 +31,13 @@ pub fn read_obj(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
 
 /// The three index lists of a face corner.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum ObjIndexKind {
     Vertex,
     Texture,
     Normal,
 }
 
-impl Kind {
+impl ObjIndexKind {
     fn name(self) -> &'static str {
         ["vertex", "texture coordinate", "normal"][self as usize]
     }
@@ -54,7 +54,7 @@ struct ObjReader<'a> {
     groups: Vec<LabelTrack>,
     material: LabelTrack,
     smoothing: LabelTrack,
-    /// For each [`Kind`] the largest index, counted from 1, and its line.
+    /// For each [`ObjIndexKind`] the largest index, counted from 1, and its line.
     largest: [(u64, u64); 3],
     /// Skipped statements by their [`meaning`]: how many, and the first line.
     ignored: BTreeMap<&'static str, (u64, u64)>,
@@ -204,20 +204,20 @@ impl<'a> ObjReader<'a> {
     fn corner(&mut self, token: &[u8]) -> Result<(), FileError> {
         let corner = self.mesh.corners.len();
         let mut parts = token.split(|&b| b == b'/');
-        let vertex = self.index(Kind::Vertex, parts.next().unwrap_or_default(), token)?;
+        let vertex = self.index(ObjIndexKind::Vertex, parts.next().unwrap_or_default(), token)?;
         self.mesh.corners.push(vertex);
         match parts.next() {
             None => return Ok(()),
             Some(b"") => {}
             Some(part) => {
-                let texture = self.index(Kind::Texture, part, token)?;
+                let texture = self.index(ObjIndexKind::Texture, part, token)?;
                 self.uvs.set(corner, texture);
             }
         }
         match parts.next() {
             None | Some(b"") => {}
             Some(part) => {
-                let normal = self.index(Kind::Normal, part, token)?;
+                let normal = self.index(ObjIndexKind::Normal, part, token)?;
                 self.normals.set(corner, normal);
             }
         }
@@ -229,7 +229,7 @@ impl<'a> ObjReader<'a> {
 
     /// An index counted from 0. Forward references are checked at the end.
     #[inline]
-    fn index(&mut self, kind: Kind, part: &[u8], token: &[u8]) -> Result<u32, FileError> {
+    fn index(&mut self, kind: ObjIndexKind, part: &[u8], token: &[u8]) -> Result<u32, FileError> {
         let Some(number) = parse_i64(part) else { return Err(self.bad_corner(token)) };
         let count = self.count(kind);
         if number < 1 {
@@ -243,7 +243,7 @@ impl<'a> ObjReader<'a> {
     }
 
     /// An index counted back from the newest entry, -1.
-    fn backward_index(&self, kind: Kind, number: i64, count: usize) -> Result<u32, FileError> {
+    fn backward_index(&self, kind: ObjIndexKind, number: i64, count: usize) -> Result<u32, FileError> {
         let what = kind.name();
         match count as i64 + number {
             _ if number == 0 => {
@@ -256,11 +256,11 @@ impl<'a> ObjReader<'a> {
         }
     }
 
-    fn count(&self, kind: Kind) -> usize {
+    fn count(&self, kind: ObjIndexKind) -> usize {
         match kind {
-            Kind::Vertex => self.mesh.positions.len(),
-            Kind::Texture => self.uvs.values.len(),
-            Kind::Normal => self.normals.values.len(),
+            ObjIndexKind::Vertex => self.mesh.positions.len(),
+            ObjIndexKind::Texture => self.uvs.values.len(),
+            ObjIndexKind::Normal => self.normals.values.len(),
         }
     }
 
@@ -297,7 +297,7 @@ impl<'a> ObjReader<'a> {
     }
 
     fn finish(mut self, path: &Path) -> Result<LoadedMesh, FileError> {
-        for kind in [Kind::Vertex, Kind::Texture, Kind::Normal] {
+        for kind in [ObjIndexKind::Vertex, ObjIndexKind::Texture, ObjIndexKind::Normal] {
             let ((number, line), count) = (self.largest[kind as usize], self.count(kind));
             if number > count as u64 {
                 let what = kind.name();

@@ -24,7 +24,7 @@ pub(super) struct Property {
 
 /// One kind of element and its count.
 #[derive(Debug, Clone)]
-pub(super) struct Element {
+pub(super) struct PlyElement {
     pub name: String,
     pub count: usize,
     pub properties: Vec<Property>,
@@ -32,7 +32,7 @@ pub(super) struct Element {
     pub line: u64,
 }
 
-impl Element {
+impl PlyElement {
     /// The position of the first scalar property with one of these names.
     pub(super) fn scalar(&self, names: &[&str]) -> Option<usize> {
         self.properties.iter().position(|p| p.list_length.is_none() && names.contains(&p.name.as_str()))
@@ -55,12 +55,12 @@ impl Element {
 
 /// What a header declares.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(super) struct PlyHeader {
     pub encoding: Encoding,
-    pub elements: Vec<Element>,
+    pub elements: Vec<PlyElement>,
 }
 
-impl Header {
+impl PlyHeader {
     /// Reads the header and leaves the scanner at the first byte after it.
     pub(super) fn read(scan: &mut Scanner<'_>, path: &Path) -> Result<Self, FileError> {
         if scan.token_in_line() != Some(b"ply") {
@@ -105,14 +105,14 @@ fn read_format(scan: &mut Scanner<'_>) -> Result<Encoding, FileError> {
     }
 }
 
-fn read_element(scan: &mut Scanner<'_>) -> Result<Element, FileError> {
+fn read_element(scan: &mut Scanner<'_>) -> Result<PlyElement, FileError> {
     let Some(element) = scan.token_in_line() else {
         return Err(scan.error("an `element` line needs a name and a count"));
     };
     let count = scan.token_in_line().unwrap_or_default();
     let number = std::str::from_utf8(count).ok().and_then(|text| text.parse::<u32>().ok());
     match number {
-        Some(number) if number < u32::MAX => Ok(Element {
+        Some(number) if number < u32::MAX => Ok(PlyElement {
             name: name(element),
             count: number as usize,
             properties: Vec::new(),
@@ -125,7 +125,7 @@ fn read_element(scan: &mut Scanner<'_>) -> Result<Element, FileError> {
     }
 }
 
-fn read_property(scan: &mut Scanner<'_>, element: Option<&mut Element>) -> Result<(), FileError> {
+fn read_property(scan: &mut Scanner<'_>, element: Option<&mut PlyElement>) -> Result<(), FileError> {
     let Some(element) = element else {
         return Err(scan.error("a `property` line before the first `element` line"));
     };
@@ -171,7 +171,7 @@ fn number_type(name: &[u8]) -> Option<NumberType> {
     })
 }
 
-fn refuse_repeated_vertices(elements: &[Element], path: &Path) -> Result<(), FileError> {
+fn refuse_repeated_vertices(elements: &[PlyElement], path: &Path) -> Result<(), FileError> {
     match elements.iter().filter(|e| e.name == "vertex").nth(1) {
         Some(second) => Err(FileError::line(path, second.line, "the element `vertex` is declared twice")),
         None => Ok(()),

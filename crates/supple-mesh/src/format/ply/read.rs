@@ -1,4 +1,4 @@
-//! Reading PLY: the elements in the header's order, each value through a [`Source`]; vertices and polygons of binary
+//! Reading PLY: the elements in the header's order, each value through a [`PlySource`]; vertices and polygons of binary
 //! files, which make up most of large files, in separate loops.
 
 use std::collections::HashMap;
@@ -7,10 +7,10 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::super::LoadedMesh;
-use super::super::binary::{Binary, ByteOrder, NumberType, little};
+use super::super::binary::{BinaryCursor, ByteOrder, NumberType, little};
 use super::super::builder::{self, CornerTrack, finite_or_zero, fits, not_finite_note, unit_colors};
-use super::body::Source;
-use super::header::{Element, Encoding, Header};
+use super::body::PlySource;
+use super::header::{Encoding, PlyElement, PlyHeader};
 use crate::{CornerAttribute, SurfaceMesh};
 use supple_core::FileError;
 use supple_core::text::scan::Scanner;
@@ -20,13 +20,13 @@ const VERTEX_LISTS: [&str; 3] = ["vertex_indices", "vertex_index", "vertex_index
 /// Reads a PLY file from its bytes; `path` appears in errors.
 pub fn read_ply(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let mut scan = Scanner::new(bytes, path);
-    let header = Header::read(&mut scan, path)?;
+    let header = PlyHeader::read(&mut scan, path)?;
     let mut reader = PlyReader::new(&header);
     let start = bytes.len() - scan.remaining().len();
     match header.encoding {
         Encoding::Ascii => reader.read_elements(&header, &mut scan)?,
         Encoding::Binary(order) => {
-            let source = Binary::new(bytes, path, start, order);
+            let source = BinaryCursor::new(bytes, path, start, order);
             match order {
                 ByteOrder::Little => reader.read_binary::<false>(&header, source)?,
                 ByteOrder::Big => reader.read_binary::<true>(&header, source)?,
@@ -50,7 +50,7 @@ impl VertexLayout {
         self.normal.is_some() || self.color.is_some() || self.uv.is_some()
     }
 
-    fn of(element: &Element) -> Option<Self> {
+    fn of(element: &PlyElement) -> Option<Self> {
         let find = |names: &[&str]| element.scalar(names);
         let three = |a: &[&str], b: &[&str], c: &[&str]| Some([find(a)?, find(b)?, find(c)?]);
         let two = |a: &str, b: &str| Some([find(&[a])?, find(&[b])?]);
@@ -69,7 +69,7 @@ impl VertexLayout {
 }
 
 /// The byte offsets of the values of an element without lists.
-fn offsets(element: &Element) -> impl Iterator<Item = usize> {
+fn offsets(element: &PlyElement) -> impl Iterator<Item = usize> {
     element.properties.iter().scan(0, |end, property| {
         let offset = *end;
         *end += property.scalar.size();
@@ -93,7 +93,7 @@ struct PlyReader {
 }
 
 impl PlyReader {
-    fn new(header: &Header) -> Self {
+    fn new(header: &PlyHeader) -> Self {
         let vertex_count = header.elements.iter().find(|e| e.name == "vertex").map_or(0, |e| e.count);
         Self {
             vertex_count,
@@ -109,14 +109,14 @@ impl PlyReader {
         }
     }
 
-    fn read_elements(&mut self, header: &Header, source: &mut impl Source) -> Result<(), FileError> {
+    fn read_elements(&mut self, header: &PlyHeader, source: &mut impl PlySource) -> Result<(), FileError> {
         header.elements.iter().try_for_each(|element| self.read_element(element, source))
     }
 
     fn read_binary<const BIG_ENDIAN: bool>(
         &mut self,
-        header: &Header,
-        mut source: Binary<'_>,
+        header: &PlyHeader,
+        mut source: BinaryCursor<'_>,
     ) -> Result<(), FileError> {
         for element in &header.elements {
             check_room(element, &source)?;
@@ -135,7 +135,7 @@ impl PlyReader {
         Ok(())
     }
 
-    fn read_element(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
+    fn read_element(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
         check_room(element, source)?;
         match element.name.as_str() {
             "vertex" => self.read_vertices(element, source),
@@ -145,7 +145,7 @@ impl PlyReader {
         }
     }
 
-    fn read_vertices(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
+    fn read_vertices(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
         let layout = vertex_layout(element, source)?;
         let mut row = vec![0.0; element.properties.len()];
         for _ in 0..element.count {
@@ -168,7 +168,7 @@ impl PlyReader {
 
     fn push_vertex_attributes(
         &mut self,
-        element: &Element,
+        element: &PlyElement,
         layout: &VertexLayout,
         value: impl Fn(usize) -> f64,
     ) {
@@ -190,8 +190,8 @@ impl PlyReader {
     /// floats at the start, as in nearly all files.
     fn read_binary_vertices<const BIG_ENDIAN: bool>(
         &mut self,
-        element: &Element,
-        source: &mut Binary<'_>,
+        element: &PlyElement,
+        source: &mut BinaryCursor<'_>,
     ) -> Result<(), FileError> {
         let layout = vertex_layout(element, source)?;
         let (size, start) = (element.smallest_size(), source.at());
@@ -218,7 +218,7 @@ impl PlyReader {
         Ok(())
     }
 
-    fn read_faces(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
+    fn read_faces(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
         let Some(vertices) = element.list(&VERTEX_LISTS) else {
             return match element.count {
                 0 => Ok(()),
@@ -247,7 +247,7 @@ impl PlyReader {
         Ok(())
     }
 
-    fn push_face(&mut self, indices: &[f64], face: usize, source: &impl Source) -> Result<(), FileError> {
+    fn push_face(&mut self, indices: &[f64], face: usize, source: &impl PlySource) -> Result<(), FileError> {
         if indices.len() < 3 {
             return Err(source.error(too_few_corners(face, indices.len())));
         }
@@ -293,8 +293,8 @@ impl PlyReader {
     /// Polygons that only consist of a list of 4-byte indices after a 1-byte length, as in nearly all files.
     fn read_binary_faces<const BIG_ENDIAN: bool>(
         &mut self,
-        element: &Element,
-        source: &mut Binary<'_>,
+        element: &PlyElement,
+        source: &mut BinaryCursor<'_>,
     ) -> Result<(), FileError> {
         self.mesh.face_starts.reserve(element.count);
         self.mesh.corners.reserve(source.rest().len().min(13 * element.count) / 4);
@@ -323,7 +323,7 @@ impl PlyReader {
     }
 
     /// Strips in one list, separated by -1; every second triangle of a strip is flipped.
-    fn read_strips(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
+    fn read_strips(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
         let vertices = element.list(&VERTEX_LISTS);
         let mut indices = Vec::new();
         for strip in 0..element.count {
@@ -348,7 +348,7 @@ impl PlyReader {
         Ok(())
     }
 
-    fn skip(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
+    fn skip(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
         if element.properties.is_empty() || element.count == 0 {
             return Ok(());
         }
@@ -377,12 +377,12 @@ impl PlyReader {
     }
 }
 
-fn vertex_layout(element: &Element, source: &impl Source) -> Result<VertexLayout, FileError> {
+fn vertex_layout(element: &PlyElement, source: &impl PlySource) -> Result<VertexLayout, FileError> {
     VertexLayout::of(element)
         .ok_or_else(|| source.error("the element `vertex` has no properties `x`, `y` and `z`".to_owned()))
 }
 
-fn is_plain_face(element: &Element) -> bool {
+fn is_plain_face(element: &PlyElement) -> bool {
     let [property] = element.properties.as_slice() else { return false };
     element.name == "face"
         && VERTEX_LISTS.contains(&property.name.as_str())
@@ -391,20 +391,20 @@ fn is_plain_face(element: &Element) -> bool {
 }
 
 /// Rejects a count that does not fit in the rest of the file, before allocating.
-fn check_room(element: &Element, source: &impl Source) -> Result<(), FileError> {
-    let room = source.room_for(element);
-    if element.properties.is_empty() || element.count <= room {
+fn check_room(element: &PlyElement, source: &impl PlySource) -> Result<(), FileError> {
+    let remaining_bytes = source.max_elements(element);
+    if element.properties.is_empty() || element.count <= remaining_bytes {
         return Ok(());
     }
     Err(source.error(format!(
-        "the header (line {}) declares {} elements `{}`, but at most {room} fit in the file; is it truncated?",
+        "the header (line {}) declares {} elements `{}`, but at most {remaining_bytes} fit in the file; is it truncated?",
         element.line,
         element.count,
         element.name.escape_debug()
     )))
 }
 
-fn list_length(source: &mut impl Source, scalar: NumberType) -> Result<u64, FileError> {
+fn list_length(source: &mut impl PlySource, scalar: NumberType) -> Result<u64, FileError> {
     let length = source.number(scalar)?;
     if length < 0.0 || length.fract() != 0.0 {
         return Err(source.error(format!("the length of a list is {length}")));
@@ -413,7 +413,7 @@ fn list_length(source: &mut impl Source, scalar: NumberType) -> Result<u64, File
 }
 
 fn read_list(
-    source: &mut impl Source,
+    source: &mut impl PlySource,
     length: NumberType,
     scalar: NumberType,
     values: &mut Vec<f64>,
@@ -425,7 +425,7 @@ fn read_list(
     Ok(())
 }
 
-fn skip_list(source: &mut impl Source, length: NumberType, scalar: NumberType) -> Result<(), FileError> {
+fn skip_list(source: &mut impl PlySource, length: NumberType, scalar: NumberType) -> Result<(), FileError> {
     for _ in 0..list_length(source, length)? {
         source.number(scalar)?;
     }

@@ -42,7 +42,7 @@ fn index_bytes(face: &[u32]) -> Vec<u8> {
 
 fn write_header(
     mesh: &SurfaceMesh,
-    columns: &[Column],
+    columns: &[PlyColumn],
     seams: Option<&CornerAttribute<2>>,
     wide_lists: bool,
     out: &mut impl Write,
@@ -63,13 +63,13 @@ fn write_header(
 
 /// The number type of a group of properties.
 #[derive(Clone, Copy)]
-enum Kind {
+enum PlyNumberKind {
     Byte,
     Float,
     Double,
 }
 
-impl Kind {
+impl PlyNumberKind {
     fn name(self) -> &'static str {
         match self {
             Self::Byte => "uchar",
@@ -80,38 +80,38 @@ impl Kind {
 }
 
 /// Properties of vertices with a common type.
-struct Column {
+struct PlyColumn {
     names: &'static [&'static str],
-    kind: Kind,
+    kind: PlyNumberKind,
     /// The values of all vertices, in sequence.
     values: Vec<f64>,
 }
 
-impl Column {
+impl PlyColumn {
     /// A group in single precision if that is exact, else in double.
     fn exact(names: &'static [&'static str], values: Vec<f64>) -> Self {
         let single = values.iter().all(|&v| f64::from(v as f32) == v);
-        Self { names, kind: if single { Kind::Float } else { Kind::Double }, values }
+        Self { names, kind: if single { PlyNumberKind::Float } else { PlyNumberKind::Double }, values }
     }
 
     /// Colours as bytes.
     fn colors(colors: &[[f32; 4]]) -> Self {
         let byte = |c: &f32| f64::from((255.0 * c).round().clamp(0.0, 255.0));
         let values = colors.as_flattened().iter().map(byte).collect();
-        Self { names: &["red", "green", "blue", "alpha"], kind: Kind::Byte, values }
+        Self { names: &["red", "green", "blue", "alpha"], kind: PlyNumberKind::Byte, values }
     }
 
     /// Texture coordinates in single precision.
     fn uvs(uvs: &[[f64; 2]]) -> Self {
-        Self { names: &["s", "t"], kind: Kind::Float, values: uvs.as_flattened().to_vec() }
+        Self { names: &["s", "t"], kind: PlyNumberKind::Float, values: uvs.as_flattened().to_vec() }
     }
 
     fn write(&self, vertex: usize, out: &mut impl Write) -> io::Result<()> {
         let width = self.names.len();
         self.values[width * vertex..width * (vertex + 1)].iter().try_for_each(|&value| match self.kind {
-            Kind::Byte => out.write_all(&[value as u8]),
-            Kind::Float => out.write_all(&single(value).to_le_bytes()),
-            Kind::Double => out.write_all(&value.to_le_bytes()),
+            PlyNumberKind::Byte => out.write_all(&[value as u8]),
+            PlyNumberKind::Float => out.write_all(&single(value).to_le_bytes()),
+            PlyNumberKind::Double => out.write_all(&value.to_le_bytes()),
         })
     }
 }
@@ -121,17 +121,17 @@ fn single(value: f64) -> f32 {
     (value as f32).clamp(f32::MIN, f32::MAX)
 }
 
-fn columns(mesh: &SurfaceMesh) -> Vec<Column> {
+fn columns(mesh: &SurfaceMesh) -> Vec<PlyColumn> {
     let positions = mesh.positions.iter().flat_map(|p| p.to_array()).collect();
-    let mut columns = vec![Column::exact(&["x", "y", "z"], positions)];
+    let mut columns = vec![PlyColumn::exact(&["x", "y", "z"], positions)];
     if let Some(normals) = mesh.normals.as_ref().and_then(|normals| vertex_values(mesh, normals)) {
-        columns.push(Column::exact(&["nx", "ny", "nz"], normals.as_flattened().to_vec()));
+        columns.push(PlyColumn::exact(&["nx", "ny", "nz"], normals.as_flattened().to_vec()));
     }
     if let Some(colors) = &mesh.colors {
-        columns.push(Column::colors(colors));
+        columns.push(PlyColumn::colors(colors));
     }
     if let Some(uvs) = mesh.uvs.as_ref().and_then(|uvs| vertex_values(mesh, uvs)) {
-        columns.push(Column::uvs(&uvs));
+        columns.push(PlyColumn::uvs(&uvs));
     }
     columns
 }

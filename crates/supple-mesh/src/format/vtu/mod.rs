@@ -31,10 +31,10 @@ pub fn read_vtu(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let document = Document::parse(&xml).map_err(|error| xml_error(&error, &xml, path))?;
     let root = document.root_element();
     let arrays = Arrays::new(&document, path, appended, bytes.len())?;
-    let mut reader = Reader { arrays, cells: Cells::default() };
+    let mut reader = VtuReader { arrays, cells: Cells::default() };
     match root.attribute("type").unwrap_or_default() {
-        kind @ "UnstructuredGrid" => reader.pieces(root, kind, Reader::grid)?,
-        kind @ "PolyData" => reader.pieces(root, kind, Reader::polygonal)?,
+        kind @ "UnstructuredGrid" => reader.pieces(root, kind, VtuReader::grid)?,
+        kind @ "PolyData" => reader.pieces(root, kind, VtuReader::polygonal)?,
         kind @ ("PUnstructuredGrid" | "PPolyData") => {
             let problem = format!("{kind} only lists the files of a parallel run; use one of those files");
             return Err(reader.arrays.error(root, problem));
@@ -69,12 +69,12 @@ fn xml_error(error: &roxmltree::Error, xml: &str, path: &Path) -> FileError {
     }
 }
 
-struct Reader<'a> {
+struct VtuReader<'a> {
     arrays: Arrays<'a>,
     cells: Cells,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> VtuReader<'a> {
     fn pieces(
         &mut self,
         root: Node<'a, 'a>,
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Offsets (the end of each cell) and connectivity.
-    fn lists(&self, node: Node<'a, 'a>, count: usize, first: u32) -> Result<Lists, FileError> {
+    fn lists(&self, node: Node<'a, 'a>, count: usize, first: u32) -> Result<VtuCellLists, FileError> {
         let offsets = self.named(node, "offsets")?;
         let ends = self.arrays.integers(offsets, count)?;
         let starts = std::iter::once(&0).chain(&ends);
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
             }
         };
         let nodes = self.arrays.integers(connectivity, total)?.into_iter().enumerate().map(in_range);
-        Ok(Lists { ends, nodes: nodes.collect::<Result<_, _>>()? })
+        Ok(VtuCellLists { ends, nodes: nodes.collect::<Result<_, _>>()? })
     }
 
     fn regions(&self, piece: Node<'a, 'a>, count: usize) -> Result<Option<Vec<i32>>, FileError> {
@@ -220,12 +220,12 @@ impl<'a> Reader<'a> {
 }
 
 /// Lists of nodes, in sequence.
-struct Lists {
+struct VtuCellLists {
     ends: Vec<i64>,
     nodes: Vec<u32>,
 }
 
-impl Lists {
+impl VtuCellLists {
     fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(&start, &end)| &self.nodes[start as usize..end as usize])

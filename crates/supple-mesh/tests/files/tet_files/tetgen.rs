@@ -1,6 +1,6 @@
 //! TetGen's pair of files.
 
-use supple_mesh::format::{read_tetgen, read_tetgen_beside};
+use supple_mesh::format::{read_tetgen, read_tetgen_pair_of};
 
 use super::*;
 
@@ -36,11 +36,11 @@ fn the_other_file_is_found_beside_the_given_one() {
     let (node, ele) = pair(1);
     let (node_path, ele_path) = (folder.path().join("body.1.node"), folder.path().join("body.1.ele"));
     std::fs::write(&node_path, &node).unwrap();
-    let missing = read_tetgen_beside(node.as_bytes(), &node_path).unwrap_err();
+    let missing = read_tetgen_pair_of(node.as_bytes(), &node_path).unwrap_err();
     assert!(missing.problem.contains("body.1.ele"), "{missing}");
     std::fs::write(&ele_path, &ele).unwrap();
-    let from_node = read_tetgen_beside(node.as_bytes(), &node_path).unwrap();
-    assert_eq!(read_tetgen_beside(ele.as_bytes(), &ele_path).unwrap(), from_node);
+    let from_node = read_tetgen_pair_of(node.as_bytes(), &node_path).unwrap();
+    assert_eq!(read_tetgen_pair_of(ele.as_bytes(), &ele_path).unwrap(), from_node);
     assert_eq!(tets(from_node), with_regions(two_tets(), &[7, -2]));
 }
 

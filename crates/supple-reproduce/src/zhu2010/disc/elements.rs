@@ -9,9 +9,9 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use super::lattice::{Cells, Held, Kind};
-use super::problem::{self, CENTRE, Material, RADIUS};
-use super::system::{Errors, Role, System};
+use super::lattice::{DiscCellKind, DiscCells, FixedOutline};
+use super::problem::{self, CENTRE, DiscMaterial, RADIUS};
+use super::system::{DiscSystem, Errors, Role};
 
 /// Points per side of a cell at which forces inside the disc are summed.
 const SAMPLES: usize = 8;
@@ -30,17 +30,17 @@ struct Sample {
 }
 
 /// Points with the forces on them, and all samples of all elements.
-struct Mesh {
+struct DiscMesh {
     points: Vec<[f64; 2]>,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     forces: Vec<[f64; 2]>,
     samples: Vec<Sample>,
 }
 
-impl Mesh {
+impl DiscMesh {
     fn new(points: Vec<[f64; 2]>) -> Self {
         let len = points.len();
-        Self { points, held: vec![false; len], forces: vec![[0.0; 2]; len], samples: Vec::new() }
+        Self { points, fixed: vec![false; len], forces: vec![[0.0; 2]; len], samples: Vec::new() }
     }
 
     fn push(&mut self, point: usize, share: f64, force: [f64; 2]) {
@@ -68,14 +68,14 @@ impl Mesh {
         }
     }
 
-    fn solve(self, material: Material) -> Errors {
+    fn solve(self, material: DiscMaterial) -> Errors {
         let exact: Vec<[f64; 2]> = self.points.iter().map(|at| problem::displacement(*at)).collect();
         let mut roles = vec![Role::Absent; 2 * self.points.len()];
         for &(n, _) in self.samples.iter().flat_map(|sample| &sample.gradients) {
-            let role = |i: usize| if self.held[n] { Role::Held(exact[n][i]) } else { Role::Unknown };
+            let role = |i: usize| if self.fixed[n] { Role::Prescribed(exact[n][i]) } else { Role::Unknown };
             (0..2).for_each(|i| roles[2 * n + i] = role(i));
         }
-        let mut system = System::new(roles, |n| self.points[n / 2]);
+        let mut system = DiscSystem::new(roles, |n| self.points[n / 2]);
         for Sample { weight, gradients } in &self.samples {
             let strain = |i: usize, k: usize| gradients.iter().map(move |(n, g)| (2 * n + i, g[k]));
             let pair = |a: [usize; 2], b: [usize; 2]| -> Vec<_> {
@@ -95,8 +95,8 @@ impl Mesh {
 }
 
 /// Linear triangles between rings around the centre, with `8 k` points on the `k`-th.
-pub(super) fn conforming(material: Material, rings: usize) -> Errors {
-    let mut mesh = Mesh::new(ring_points(rings));
+pub(super) fn conforming(material: DiscMaterial, rings: usize) -> Errors {
+    let mut mesh = DiscMesh::new(ring_points(rings));
     for corners in ring_triangles(rings) {
         mesh.add_triangle(corners);
         let points = corners.map(|n| mesh.points[n]);
@@ -107,7 +107,7 @@ pub(super) fn conforming(material: Material, rings: usize) -> Errors {
     let (first, around) = (first_of(rings), 8 * rings);
     // Angles start on the right: the quadrants around 0 and pi are fixed including their ends.
     for n in 0..around {
-        mesh.held[first + n] = (n + rings) % (4 * rings) <= 2 * rings;
+        mesh.fixed[first + n] = (n + rings) % (4 * rings) <= 2 * rings;
     }
     for point in problem::outline_forces(material, 2 * rings) {
         let turn = (point.at[1] - CENTRE).atan2(point.at[0] - CENTRE) / FRAC_PI_4;
@@ -149,14 +149,14 @@ fn ring_triangles(rings: usize) -> Vec<[usize; 3]> {
 
 /// Whole cells of a lattice; forces inside the disc and on its outline are distributed to the corners of their cells
 /// by shape functions.
-pub(super) fn embedded(material: Material, count: usize, filling: Filling) -> Errors {
-    let cells = Cells::new(count, Held::Quadrants);
+pub(super) fn embedded(material: DiscMaterial, count: usize, filling: Filling) -> Errors {
+    let cells = DiscCells::new(count, FixedOutline::Quadrants);
     let (h, side) = (cells.spacing(), count + 1);
     let corners =
         |[i, j]: [usize; 2]| [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|[i, j]| i * side + j);
     let points = (0..side * side).map(|n| [n / side, n % side].map(|k| k as f64 * h)).collect();
-    let mut mesh = Mesh::new(points);
-    for cell in cells.of(Kind::Interior) {
+    let mut mesh = DiscMesh::new(points);
+    for cell in cells.of(DiscCellKind::Interior) {
         let all @ [a, b, c, d] = corners(cell);
         match filling {
             Filling::Triangles => [[a, b, c], [a, c, d]].into_iter().for_each(|t| mesh.add_triangle(t)),
@@ -167,8 +167,8 @@ pub(super) fn embedded(material: Material, count: usize, filling: Filling) -> Er
             shares.for_each(|(n, weight)| mesh.push(n, weight, force));
         }
     }
-    for n in cells.of(Kind::Dirichlet).flat_map(corners) {
-        mesh.held[n] = true;
+    for n in cells.of(DiscCellKind::Dirichlet).flat_map(corners) {
+        mesh.fixed[n] = true;
     }
     for point in problem::outline_forces(material, 2 * count) {
         let cell = point.at.map(|x| (x / h).floor());
@@ -180,7 +180,7 @@ pub(super) fn embedded(material: Material, count: usize, filling: Filling) -> Er
 }
 
 /// The forces on the part of a cell that is inside the disc, at positions in units of the cell's side.
-fn forces_inside(material: Material, cell: [usize; 2], h: f64) -> Vec<([f64; 2], [f64; 2])> {
+fn forces_inside(material: DiscMaterial, cell: [usize; 2], h: f64) -> Vec<([f64; 2], [f64; 2])> {
     let area = (h / SAMPLES as f64).powi(2);
     let places = (0..SAMPLES * SAMPLES).map(|n| [n / SAMPLES, n % SAMPLES]);
     let forces = places.filter_map(|place| {

@@ -14,11 +14,11 @@ mod system;
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
 use elements::{Filling, conforming, embedded};
-use lattice::Held;
-use problem::Material;
+use lattice::FixedOutline;
+use problem::DiscMaterial;
 use staggered::{Traction, staggered};
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 use system::Errors;
 
 /// Poisson's ratios of the figure.
@@ -29,50 +29,50 @@ const ORDER: f64 = 1.2;
 const COARSEST: f64 = 24.0;
 
 /// A discretisation: errors by the number of cells along the square.
-struct Way {
+struct DiscMethod {
     name: &'static str,
     /// The paper's order.
     paper: Option<f64>,
-    errors: fn(Material, usize) -> Errors,
+    errors: fn(DiscMaterial, usize) -> Errors,
 }
 
-const WAYS: [Way; 7] = [
-    Way {
+const METHODS: [DiscMethod; 7] = [
+    DiscMethod {
         name: "staggered differences, exact stresses at their lattice positions",
         paper: Some(ORDER),
-        errors: |material, cells| staggered(material, cells, Held::Quadrants, Traction::Stresses),
+        errors: |material, cells| staggered(material, cells, FixedOutline::Quadrants, Traction::Stresses),
     },
-    Way {
+    DiscMethod {
         name: "staggered differences, tractions on the lattice's faces",
         paper: Some(ORDER),
-        errors: |material, cells| staggered(material, cells, Held::Quadrants, Traction::Faces),
+        errors: |material, cells| staggered(material, cells, FixedOutline::Quadrants, Traction::Faces),
     },
-    Way {
+    DiscMethod {
         name: "staggered differences, tractions as forces of the outline",
         paper: Some(ORDER),
-        errors: |material, cells| staggered(material, cells, Held::Quadrants, Traction::Outline),
+        errors: |material, cells| staggered(material, cells, FixedOutline::Quadrants, Traction::Outline),
     },
-    Way {
+    DiscMethod {
         name: "embedded linear triangles",
         paper: Some(ORDER),
         errors: |material, cells| embedded(material, cells, Filling::Triangles),
     },
-    Way {
+    DiscMethod {
         name: "embedded bilinear squares",
         paper: None,
         errors: |material, cells| embedded(material, cells, Filling::Bilinear),
     },
-    Way {
+    DiscMethod {
         name: "conforming linear triangles",
         paper: Some(ORDER),
         // As many rings as cells along the radius.
         errors: |material, cells| conforming(material, cells / 4),
     },
-    Way {
+    DiscMethod {
         name: "staggered differences, whole outline fixed",
         // Differences are of second order where there is no free boundary.
         paper: Some(2.0),
-        errors: |material, cells| staggered(material, cells, Held::Outline, Traction::Faces),
+        errors: |material, cells| staggered(material, cells, FixedOutline::Outline, Traction::Faces),
     },
 ];
 
@@ -82,13 +82,14 @@ pub(super) fn accuracy(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let mut lines = Vec::new();
     for ratio in RATIOS {
-        for way in &WAYS {
-            let case = format!("{}, nu={ratio}", way.name);
-            request.tell(&case);
-            let found: Vec<Errors> = sizes.iter().map(|n| (way.errors)(Material::new(ratio), *n)).collect();
-            add_rows(&mut findings, &case, way.paper, &sizes, &found);
+        for method in &METHODS {
+            let case = format!("{}, nu={ratio}", method.name);
+            request.report_progress(&case);
+            let found: Vec<Errors> =
+                sizes.iter().map(|n| (method.errors)(DiscMaterial::new(ratio), *n)).collect();
+            add_rows(&mut findings, &case, method.paper, &sizes, &found);
             let points = found.iter().map(|e| [e.unknowns as f64 / 2.0, e.inside]).collect();
-            lines.push(Line { name: case, points });
+            lines.push(PlotLine { name: case, points });
         }
     }
     findings.plots.push(("", plot(lines)));
@@ -107,8 +108,8 @@ fn add_rows(findings: &mut Findings, case: &str, paper: Option<f64>, sizes: &[us
     findings.add(at_finest, "largest error inside / side of the square", None, finest.inside);
 }
 
-fn plot(lines: Vec<Line>) -> Plot {
-    let scales = [Scale::Logarithmic; 2];
+fn plot(lines: Vec<PlotLine>) -> Plot {
+    let scales = [AxisScale::Logarithmic; 2];
     Plot { title: "errors on the disc".into(), labels: ["vertices", "largest error"], scales, lines }
 }
 
@@ -136,11 +137,11 @@ mod tests {
     #[test]
     fn errors_fall_with_the_orders_of_their_methods() {
         let sizes = [24, 32, 48, 64];
-        for (way, largest) in [(&WAYS[0], 1.1), (&WAYS[5], 1.1), (&WAYS[6], 1.1)] {
+        for (method, largest) in [(&METHODS[0], 1.1), (&METHODS[5], 1.1), (&METHODS[6], 1.1)] {
             for ratio in RATIOS {
-                let found = sizes.map(|n| (way.errors)(Material::new(ratio), n));
+                let found = sizes.map(|n| (method.errors)(DiscMaterial::new(ratio), n));
                 let order = order(&sizes, &found, |e| e.inside);
-                assert!(order >= largest, "{}, nu={ratio}: {order}", way.name);
+                assert!(order >= largest, "{}, nu={ratio}: {order}", method.name);
             }
         }
     }

@@ -16,12 +16,12 @@ pub(super) const RADIUS: f64 = 0.25;
 
 /// Lamé's parameters for Young's modulus 1.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Material {
+pub(super) struct DiscMaterial {
     pub mu: f64,
     pub lambda: f64,
 }
 
-impl Material {
+impl DiscMaterial {
     /// From Poisson's ratio.
     pub(super) fn new(ratio: f64) -> Self {
         Self { mu: 0.5 / (1.0 + ratio), lambda: ratio / ((1.0 + ratio) * (1.0 - 2.0 * ratio)) }
@@ -63,7 +63,7 @@ pub(super) fn displacement([x, y]: [f64; 2]) -> [f64; 2] {
 }
 
 /// Whether a point is in one of the quadrants whose outline is fixed.
-pub(super) fn in_held_quadrant([x, y]: [f64; 2]) -> bool {
+pub(super) fn in_fixed_quadrant([x, y]: [f64; 2]) -> bool {
     (x - CENTRE).abs() >= (y - CENTRE).abs()
 }
 
@@ -87,7 +87,7 @@ pub(super) struct PointForce {
 
 /// The traction of both free quadrants as forces on the corners of a polygon with this many segments per quadrant:
 /// half of length times traction goes to each end.
-pub(super) fn outline_forces(material: Material, segments: usize) -> Vec<PointForce> {
+pub(super) fn outline_forces(material: DiscMaterial, segments: usize) -> Vec<PointForce> {
     let mut forces = Vec::new();
     for quadrant in [FRAC_PI_4, 5.0 * FRAC_PI_4] {
         let angle = |place: f64| quadrant + FRAC_PI_2 * place / segments as f64;
@@ -110,7 +110,7 @@ mod tests {
     /// The closed forms agree with differences of the solution.
     #[test]
     fn gradient_and_divergence_are_those_of_the_deformation() {
-        let (material, h) = (Material::new(0.3), 1e-4);
+        let (material, h) = (DiscMaterial::new(0.3), 1e-4);
         for at in [[0.5, 0.7], [0.3, 0.45], [0.66, 0.52]] {
             let step = |k: usize, by: f64| std::array::from_fn(|i| at[i] + if i == k { by } else { 0.0 });
             let mut divergence = [0.0; 2];
@@ -132,7 +132,7 @@ mod tests {
     /// Forces on the outline and inside it balance the reactions of fixed points: zero if the whole outline is free.
     #[test]
     fn forces_on_the_outline_are_the_integral_of_tractions() {
-        let material = Material::new(0.3);
+        let material = DiscMaterial::new(0.3);
         let sum = |segments| {
             let forces = outline_forces(material, segments);
             [0, 1].map(|i| forces.iter().map(|f| f.force[i]).sum::<f64>())

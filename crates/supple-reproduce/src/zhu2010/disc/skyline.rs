@@ -5,12 +5,12 @@
 /// The lower triangle of the matrix.
 #[derive(Debug, Default)]
 pub(super) struct Skyline {
-    rows: Vec<Row>,
+    rows: Vec<SkylineRow>,
 }
 
 /// Columns from `first` to the diagonal.
 #[derive(Debug)]
-struct Row {
+struct SkylineRow {
     first: usize,
     values: Vec<f64>,
 }
@@ -18,12 +18,12 @@ struct Row {
 impl Skyline {
     /// A matrix of zeros.
     pub(super) fn new(unknowns: usize) -> Self {
-        Self { rows: (0..unknowns).map(|first| Row { first, values: vec![0.0] }).collect() }
+        Self { rows: (0..unknowns).map(|first| SkylineRow { first, values: vec![0.0] }).collect() }
     }
 
     /// Adds to an entry of the lower triangle: `column` is at most `row`.
     pub(super) fn add(&mut self, row: usize, column: usize, value: f64) {
-        let Row { first, values } = &mut self.rows[row];
+        let SkylineRow { first, values } = &mut self.rows[row];
         if column < *first {
             values.splice(0..0, std::iter::repeat_n(0.0, *first - column));
             *first = column;
@@ -51,7 +51,7 @@ impl Skyline {
     /// Computes a row of the factor from the rows before it.
     fn factor(&mut self, i: usize) {
         let (before, rest) = self.rows.split_at_mut(i);
-        let Row { first, values } = &mut rest[0];
+        let SkylineRow { first, values } = &mut rest[0];
         for (j, other) in before.iter().enumerate().skip(*first) {
             let common = other.first.max(*first);
             let sum = dot(&values[common - *first..j - *first], &other.values[common - other.first..]);

@@ -29,12 +29,12 @@
 //!   of 45 degrees 1.4 times the force, and errors do not decrease. Here the fractions have that proportion and add
 //!   up to one.
 
-use super::lattice::{Cells, Held, Kind};
-use super::problem::{self, Material, PointForce};
-use super::system::{Errors, Role, System};
+use super::lattice::{DiscCellKind, DiscCells, FixedOutline};
+use super::problem::{self, DiscMaterial, PointForce};
+use super::system::{DiscSystem, Errors, Role};
 
 /// A displacement: its axis, and the cell whose lower face normal to that axis it is on.
-type Face = (usize, [i32; 2]);
+type FaceIndex = (usize, [i32; 2]);
 
 /// The source of prescribed stresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(super) enum Traction {
 
 /// The lattice with its loads.
 struct Staggered {
-    cells: Cells,
-    material: Material,
+    cells: DiscCells,
+    material: DiscMaterial,
     traction: Traction,
     /// Force per unit of area on every displacement.
     forces: Vec<f64>,
@@ -56,21 +56,26 @@ struct Staggered {
 }
 
 /// Errors with this many cells along the side of the square.
-pub(super) fn staggered(material: Material, count: usize, held: Held, traction: Traction) -> Errors {
+pub(super) fn staggered(
+    material: DiscMaterial,
+    count: usize,
+    fixed: FixedOutline,
+    traction: Traction,
+) -> Errors {
     let len = 2 * (count + 1).pow(2);
-    let cells = Cells::new(count, held);
+    let cells = DiscCells::new(count, fixed);
     let mut body = Staggered { cells, material, traction, forces: vec![0.0; len], given: vec![0.0; len] };
     if traction == Traction::Outline {
         problem::outline_forces(material, 2 * count).iter().for_each(|point| body.spread(point));
     }
     let mut system =
-        System::new((0..len).map(|n| body.role(body.face(n))).collect(), |n| body.place(body.face(n)));
+        DiscSystem::new((0..len).map(|n| body.role(body.face(n))).collect(), |n| body.place(body.face(n)));
     for n in 0..len {
         let (axis, _) = body.face(n);
         let inside = -material.divergence(body.place(body.face(n)))[axis];
         system.add_force(n, body.forces[n] + inside);
     }
-    for cell in body.cells.of(Kind::Interior).map(|cell| cell.map(|k| k as i32)) {
+    for cell in body.cells.of(DiscCellKind::Interior).map(|cell| cell.map(|k| k as i32)) {
         body.add_normal_stresses(&mut system, cell);
     }
     for corner in (1..count * count).map(|n| [n / count, n % count].map(|k| k as i32)) {
@@ -80,16 +85,16 @@ pub(super) fn staggered(material: Material, count: usize, held: Held, traction: 
 }
 
 impl Staggered {
-    fn number(&self, (axis, [i, j]): Face) -> usize {
+    fn number(&self, (axis, [i, j]): FaceIndex) -> usize {
         2 * (i as usize * (self.cells.count + 1) + j as usize) + axis
     }
 
-    fn face(&self, number: usize) -> Face {
+    fn face(&self, number: usize) -> FaceIndex {
         let side = self.cells.count + 1;
         (number % 2, [number / 2 / side, number / 2 % side].map(|k| k as i32))
     }
 
-    fn place(&self, (axis, cell): Face) -> [f64; 2] {
+    fn place(&self, (axis, cell): FaceIndex) -> [f64; 2] {
         [0, 1].map(|k| (f64::from(cell[k]) + if k == axis { 0.0 } else { 0.5 }) * self.cells.spacing())
     }
 
@@ -97,12 +102,12 @@ impl Staggered {
         cell.map(|k| (f64::from(k) + 0.5) * self.cells.spacing())
     }
 
-    fn role(&self, face @ (axis, cell): Face) -> Role {
+    fn role(&self, face @ (axis, cell): FaceIndex) -> Role {
         match [cell, moved(cell, axis, -1)].map(|cell| self.cells.kind(cell)) {
-            [Kind::Dirichlet, _] | [_, Kind::Dirichlet] => {
-                Role::Held(problem::displacement(self.place(face))[axis])
+            [DiscCellKind::Dirichlet, _] | [_, DiscCellKind::Dirichlet] => {
+                Role::Prescribed(problem::displacement(self.place(face))[axis])
             }
-            [Kind::Interior, Kind::Interior] => Role::Unknown,
+            [DiscCellKind::Interior, DiscCellKind::Interior] => Role::Unknown,
             _ => Role::Absent,
         }
     }
@@ -122,10 +127,10 @@ impl Staggered {
     }
 
     /// A force on a displacement; if that does not exist, on those behind it through the stresses in between.
-    fn push(&mut self, face @ (axis, cell): Face, normal: [f64; 2], force: f64) {
+    fn push(&mut self, face @ (axis, cell): FaceIndex, normal: [f64; 2], force: f64) {
         let h = self.cells.spacing();
         match self.role(face) {
-            Role::Held(_) => {}
+            Role::Prescribed(_) => {}
             Role::Unknown => {
                 let n = self.number(face);
                 self.forces[n] += force / (h * h);
@@ -146,7 +151,7 @@ impl Staggered {
 
     /// The axes along which a force on a missing face is passed back, and its fractions. In a corner of the staircase
     /// both are missing: then it is passed on along the axis nearer to the normal.
-    fn parts(&self, (axis, cell): Face, normal: [f64; 2]) -> Vec<(usize, f64)> {
+    fn parts(&self, (axis, cell): FaceIndex, normal: [f64; 2]) -> Vec<(usize, f64)> {
         let back = |along: usize| if normal[along] > 0.0 { -1 } else { 1 };
         let there = |along: &usize| self.role((axis, moved(cell, *along, back(*along)))) != Role::Absent;
         let found: Vec<usize> = (0..2).filter(there).collect();
@@ -158,8 +163,8 @@ impl Staggered {
     }
 
     /// `P_11` and `P_22` of a cell.
-    fn add_normal_stresses(&self, system: &mut System, cell: [i32; 2]) {
-        let Material { mu, lambda } = self.material;
+    fn add_normal_stresses(&self, system: &mut DiscSystem, cell: [i32; 2]) {
+        let DiscMaterial { mu, lambda } = self.material;
         let h = self.cells.spacing();
         let (mut dilation, mut own, mut given) = (Vec::new(), mu * mu / lambda, 0.0);
         for axis in 0..2 {
@@ -188,7 +193,7 @@ impl Staggered {
     }
 
     /// `P_12` in the node at the lower corner of a cell.
-    fn add_shear_stress(&self, system: &mut System, cell: [i32; 2]) {
+    fn add_shear_stress(&self, system: &mut DiscSystem, cell: [i32; 2]) {
         let h = self.cells.spacing();
         let faces = [(0, cell), (0, moved(cell, 1, -1)), (1, cell), (1, moved(cell, 0, -1))];
         let shear = [0, 1, 2, 3].map(|n| (faces[n], if n % 2 == 0 { 1.0 / h } else { -1.0 / h }));
@@ -204,7 +209,13 @@ impl Staggered {
 
     /// A stress that is prescribed instead of differenced by `g`. From the lattice's faces it acts on the existing
     /// entries of `g`; that of the outline is already applied.
-    fn given_stress(&self, system: &mut System, g: &[(Face, f64)], at: [f64; 2], [i, j]: [usize; 2]) -> f64 {
+    fn given_stress(
+        &self,
+        system: &mut DiscSystem,
+        g: &[(FaceIndex, f64)],
+        at: [f64; 2],
+        [i, j]: [usize; 2],
+    ) -> f64 {
         if self.traction == Traction::Outline {
             return self.given[self.number(g[0].0)];
         }

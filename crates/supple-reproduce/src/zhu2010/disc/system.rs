@@ -10,13 +10,13 @@ pub(super) enum Role {
     /// Unknown.
     Unknown,
     /// Prescribed.
-    Held(f64),
+    Prescribed(f64),
     /// Not part of the discretisation.
     Absent,
 }
 
 /// The equations of all unknowns.
-pub(super) struct System {
+pub(super) struct DiscSystem {
     roles: Vec<Role>,
     /// The row of every unknown.
     rows: Vec<usize>,
@@ -24,7 +24,7 @@ pub(super) struct System {
     right: Vec<f64>,
 }
 
-impl System {
+impl DiscSystem {
     /// No stresses and no forces yet. Unknowns are numbered from left to right, which keeps rows short.
     pub(super) fn new(roles: Vec<Role>, place: impl Fn(usize) -> [f64; 2]) -> Self {
         let mut unknowns: Vec<usize> = (0..roles.len()).filter(|n| roles[*n] == Role::Unknown).collect();
@@ -43,7 +43,7 @@ impl System {
                 match self.roles[b] {
                     Role::Unknown if self.rows[b] <= row => self.matrix.add(row, self.rows[b], entry),
                     Role::Unknown => {}
-                    Role::Held(given) => self.right[row] -= entry * given,
+                    Role::Prescribed(given) => self.right[row] -= entry * given,
                     Role::Absent => unreachable!("a stress only uses existing displacements"),
                 }
             }

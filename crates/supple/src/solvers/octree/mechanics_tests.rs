@@ -9,8 +9,8 @@ use crate::solvers::octree::multigrid::{Multigrid, OctreeCycleOptions};
 use supple_linear::{ConjugateGradient, LinearError, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;
-use supple_mesh::octree::{Frame, Octree};
-use supple_mesh::octree::{Inside, fill};
+use supple_mesh::octree::{Grading, fill};
+use supple_mesh::octree::{Octree, OctreeFrame};
 use supple_mesh::test_support::{balanced_tree, bumpy, cube};
 
 /// Numbers in -1 to 1.
@@ -37,7 +37,7 @@ fn random_tree(seed: u64) -> Octree {
     let mut cell = || ((noise.next() + 1.0) * 8.0).min(15.0) as u16;
     let cells = (0..6).map(|_| Octant::new([cell(), cell(), cell()], 0)).collect();
     let noise = &mut Noise(seed ^ 77);
-    let frame = Frame { origin: DVec3::new(0.3, -1.0, 2.0), cell: 0.1, root };
+    let frame = OctreeFrame { origin: DVec3::new(0.3, -1.0, 2.0), cell: 0.1, root };
     balanced_tree(frame, cells, || noise.next() > -0.6)
 }
 
@@ -357,7 +357,7 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 /// Iterations of conjugate gradients until the largest error has fallen by 1e-3 and 1e-6: a cube whose corner elements are
 /// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
 fn iterations(n: u16, poisson: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
-    let tree = cube(u32::from(n), Inside::Layers(1)).tree;
+    let tree = cube(u32::from(n), Grading::Layers(1)).tree;
     let fixed: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
     iterations_of(&tree, &fixed, poisson, options)
 }
@@ -368,7 +368,7 @@ fn thin_iterations(cells: f64, options: &OctreeCycleOptions) -> Result<[usize; 2
     let (low, high) = shape.bounds();
     let cell = (high - low).max_element() / cells;
     let surface = surface(&shape, cell).unwrap();
-    let tree = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1)).unwrap().tree;
+    let tree = fill(&surface.positions, surface.triangles(), cell, Grading::Layers(1)).unwrap().tree;
     let core = |p: DVec3| p.distance(DVec3::new(0.0, 0.5, 0.0)) < 0.13;
     let fixed: Vec<bool> = tree.node_places().into_iter().map(core).collect();
     iterations_of(&tree, &fixed, 0.3, options)

@@ -14,7 +14,7 @@ use supple::scene::LinearOptions;
 use supple::simulation::StepSystem;
 
 use supple_cli::failure::Failure;
-use supple_cli::plot::{Line, Plot, Scale};
+use supple_cli::plot::{AxisScale, Plot, PlotLine};
 
 /// The paper's stopping criterion: the largest entry of the residual relative to the start.
 pub(super) const STOP: f64 = 5e-4;
@@ -24,13 +24,13 @@ pub(super) const MOST: usize = 3000;
 const EXACT: (usize, f64) = (6000, 1e-9);
 
 /// A system with the minimum of its objective.
-pub(super) struct Problem {
+pub(super) struct ReferenceProblem {
     pub system: StepSystem,
     lowest: f64,
 }
 
 /// A solve.
-pub(super) struct Course {
+pub(super) struct CgRun {
     pub name: String,
     /// Seconds before the first iteration: analysis, factors, inverses.
     pub setup: f64,
@@ -42,7 +42,7 @@ pub(super) struct Course {
     pub condition: f64,
 }
 
-impl Problem {
+impl ReferenceProblem {
     /// Solves a system once to find its minimum.
     pub(super) fn new(system: StepSystem, simd: Simd) -> Result<Self, Failure> {
         let mut exact = made(&LinearOptions::from(supple::scene::LinearKind::Mas), &system, simd)?;
@@ -52,20 +52,20 @@ impl Problem {
     }
 
     /// Solves it with a preconditioner until [`STOP`].
-    pub(super) fn solve(&self, name: &str, linear: &LinearOptions, simd: Simd) -> Result<Course, Failure> {
-        let begun = Instant::now();
+    pub(super) fn solve(&self, name: &str, linear: &LinearOptions, simd: Simd) -> Result<CgRun, Failure> {
+        let started = Instant::now();
         let mut preconditioner = made(linear, &self.system, simd)?;
-        let setup = begun.elapsed().as_secs_f64();
-        self.course(name, &mut *preconditioner, setup)
+        let setup = started.elapsed().as_secs_f64();
+        self.run(name, &mut *preconditioner, setup)
     }
 
     /// The same with a preconditioner that is ready, after `setup` seconds.
-    pub(super) fn course(
+    pub(super) fn run(
         &self,
         name: &str,
         preconditioner: &mut dyn Preconditioner,
         setup: f64,
-    ) -> Result<Course, Failure> {
+    ) -> Result<CgRun, Failure> {
         let StepSystem { matrix, rhs, .. } = &self.system;
         let trace = iterate(matrix, preconditioner, rhs, STOP, MOST);
         let mut x = vec![DVec3::ZERO; rhs.len()];
@@ -77,7 +77,7 @@ impl Problem {
         let lowest = trace.values.iter().copied().fold(self.lowest, f64::min);
         let error = |value: &f64| ((value - lowest) / -lowest).max(1e-16);
         let points = trace.values.iter().zip(&trace.residuals).map(|(e, r)| [error(e), *r]).collect();
-        Ok(Course { name: name.to_owned(), setup, seconds, points, condition: trace.condition() })
+        Ok(CgRun { name: name.to_owned(), setup, seconds, points, condition: trace.condition() })
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn made(
     Ok(made)
 }
 
-impl Course {
+impl CgRun {
     /// Iterations until the stop, or all.
     pub(super) fn iterations(&self) -> f64 {
         (self.points.len() - 1) as f64
@@ -116,23 +116,23 @@ impl Course {
 }
 
 /// Error over iterations and error over time.
-pub(super) fn plots(title: &str, courses: &[Course]) -> [(&'static str, Plot); 2] {
-    let line = |course: &Course, x: &dyn Fn(usize) -> f64| Line {
-        name: course.name.clone(),
-        points: course.points.iter().enumerate().map(|(k, [error, _])| [x(k), *error]).collect(),
+pub(super) fn plots(title: &str, runs: &[CgRun]) -> [(&'static str, Plot); 2] {
+    let line = |run: &CgRun, x: &dyn Fn(usize) -> f64| PlotLine {
+        name: run.name.clone(),
+        points: run.points.iter().enumerate().map(|(k, [error, _])| [x(k), *error]).collect(),
     };
-    let plot = |label: &'static str, lines: Vec<Line>| Plot {
+    let plot = |label: &'static str, lines: Vec<PlotLine>| Plot {
         title: title.to_owned(),
         labels: [label, "relative error"],
-        scales: [Scale::Linear, Scale::Logarithmic],
+        scales: [AxisScale::Linear, AxisScale::Logarithmic],
         lines,
     };
-    let by_count = courses.iter().map(|course| line(course, &|k| k as f64)).collect();
-    let by_time = courses
+    let by_count = runs.iter().map(|run| line(run, &|k| k as f64)).collect();
+    let by_time = runs
         .iter()
-        .map(|course| {
-            let each = course.seconds / course.iterations().max(1.0);
-            line(course, &|k| course.setup + each * k as f64)
+        .map(|run| {
+            let each = run.seconds / run.iterations().max(1.0);
+            line(run, &|k| run.setup + each * k as f64)
         })
         .collect();
     [
