@@ -288,11 +288,11 @@ impl SolverState for Newton {
 
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.prepared.begin_step();
-        let anew = self.solver.begin_step(positions);
-        if anew {
+        let rebuilt = self.solver.begin_step(positions);
+        if rebuilt {
             self.prepared.end();
         }
-        anew
+        rebuilt
     }
 
     fn save(&self) -> Vec<u32> {

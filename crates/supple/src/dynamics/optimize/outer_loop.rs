@@ -35,22 +35,22 @@ pub(crate) struct Stopping {
     /// When the budget ends; an iteration that would likely pass it is not begun.
     deadline: Option<Instant>,
     slowest: Duration,
-    iteration_begun: Instant,
+    iteration_start: Instant,
 }
 
 impl Stopping {
     /// Limits of an iteration that begins now.
     pub(crate) fn begin(max_iterations: u32, deadline: Option<Instant>) -> Self {
-        Self { max_iterations, deadline, slowest: Duration::ZERO, iteration_begun: Instant::now() }
+        Self { max_iterations, deadline, slowest: Duration::ZERO, iteration_start: Instant::now() }
     }
 
     /// The iteration number `iterations` begins; gives the time.
     pub(crate) fn next(&mut self, iterations: u32) -> Instant {
         if iterations > 0 {
-            self.slowest = self.slowest.max(self.iteration_begun.elapsed());
+            self.slowest = self.slowest.max(self.iteration_start.elapsed());
         }
-        self.iteration_begun = Instant::now();
-        self.iteration_begun
+        self.iteration_start = Instant::now();
+        self.iteration_start
     }
 
     /// Why to stop after so many iterations, if the iterate is not converged or stalled.

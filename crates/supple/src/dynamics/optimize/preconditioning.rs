@@ -99,11 +99,11 @@ impl SolverState for Preconditioning {
 
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.age.begin_step();
-        let anew = self.preconditioner.begin_step(positions);
-        if anew {
+        let rebuilt = self.preconditioner.begin_step(positions);
+        if rebuilt {
             self.age.end();
         }
-        anew
+        rebuilt
     }
 
     fn save(&self) -> Vec<u32> {

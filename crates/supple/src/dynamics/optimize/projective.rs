@@ -227,11 +227,11 @@ impl SolverState for Projective {
     }
 
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
-        let anew = self.inner_mut().is_some_and(|solver| solver.begin_step(positions));
-        if anew {
+        let rebuilt = self.inner_mut().is_some_and(|solver| solver.begin_step(positions));
+        if rebuilt {
             self.prepared.clear();
         }
-        anew
+        rebuilt
     }
 
     fn restore(&mut self, saved: &[u32]) {

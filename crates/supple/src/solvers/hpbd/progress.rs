@@ -49,11 +49,11 @@ impl Progress {
     }
 
     /// Notes a small step of `length` seconds that was begun at this moment.
-    pub(crate) fn finish_small_step(&mut self, length: f64, begun: Instant) {
+    pub(crate) fn finish_small_step(&mut self, length: f64, started: Instant) {
         self.taken += 1;
         self.squared_lengths += length * length;
         if self.deadline.is_some() {
-            self.slowest = self.slowest.max(begun.elapsed());
+            self.slowest = self.slowest.max(started.elapsed());
         }
     }
 
