@@ -99,6 +99,9 @@ step "imports go down the layers"
 tools/layers check
 tools/layers current
 
+step "names and phrases are the field's"
+tools/language
+
 step "the crate packages with its scenes"
 packaged="$(cargo package -p supple --list --allow-dirty --quiet)"
 for scene in scenes/*.toml; do

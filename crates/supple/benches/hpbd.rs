@@ -61,7 +61,7 @@ fn rates() {
         let triangles = simulation.counts().elements;
         let contact = if self_contact { "with" } else { "without" };
         println!(
-            "{triangles} triangles {contact} self-collision: {:.0} frames a second (asked {asked})",
+            "{triangles} triangles {contact} self-collision: {:.0} frames per second (required: {asked})",
             1.0 / seconds
         );
     }

@@ -42,7 +42,7 @@ pub struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// So many steps of Lanczos' method, or fewer where they span an invariant subspace; `None` from a start of zero.
+    /// This many steps of Lanczos' method, or fewer where they span an invariant subspace; `None` from a start of zero.
     pub fn of(vectors: &mut dyn LanczosVectors, steps: usize) -> Option<Self> {
         let start = vectors.start().sqrt();
         if start == 0.0 {
@@ -124,7 +124,7 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
-    /// The smallest and largest eigenvalue that so many steps find; from inside the spectrum. `None` if the matrix is not
+    /// The smallest and largest eigenvalue found by this many steps; from inside the spectrum. `None` if the matrix is not
     /// positive definite or not finite.
     pub(crate) fn extremes(
         &mut self,

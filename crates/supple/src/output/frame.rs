@@ -33,8 +33,8 @@ impl FrameBody {
     pub fn make_torn(&mut self, later: &Arc<FrameSurface>) {
         let (now, then) = (self.positions.len(), later.mesh.positions.len());
         let same = self.surface.name == later.name;
-        let goes_on = same && then > now && then - now <= later.mesh.clone_of.len();
-        if !goes_on {
+        let continues = same && then > now && then - now <= later.mesh.clone_of.len();
+        if !continues {
             return;
         }
         let clones = &later.mesh.clone_of[later.mesh.clone_of.len() - (then - now)..];

@@ -50,7 +50,7 @@ pub trait NamedOptions:
         Vec::new()
     }
 
-    /// Why a simulation with these cannot go on with `changed` from the state that it has, if so: a clause.
+    /// Why a simulation with these options cannot continue with `changed` from its current state, if so: a clause.
     fn reason_to_restart(&self, _changed: &Self) -> Option<&'static str> {
         None
     }

@@ -25,7 +25,7 @@ use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_fi
 use crate::{LabelKind, SurfaceMesh};
 use supple_core::FileError;
 
-/// A small file can show one mesh in many nodes: the whole scene may have so many corners.
+/// Maximum corners of the whole scene: a small file can instance one mesh in many nodes.
 const MOST_CORNERS: usize = 1 << 28;
 /// Colour of vertices that have none in a file where others have one.
 const WHITE: [f32; 4] = [1.0; 4];

@@ -53,7 +53,7 @@ impl Stopping {
         self.iteration_start
     }
 
-    /// Why to stop after so many iterations, if the iterate is not converged or stalled.
+    /// Why to stop after this many iterations, if the iterate is not converged or stalled.
     pub(crate) fn limit(&self, iterations: u32) -> Option<Termination> {
         if iterations >= self.max_iterations {
             return Some(Termination::IterationLimit);

@@ -48,7 +48,7 @@ impl Progress {
         self.planned
     }
 
-    /// Notes a small step of `length` seconds that was begun at this moment.
+    /// Notes a small step of `length` seconds that started at this moment.
     pub(crate) fn finish_small_step(&mut self, length: f64, started: Instant) {
         self.taken += 1;
         self.squared_lengths += length * length;

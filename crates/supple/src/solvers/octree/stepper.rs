@@ -83,7 +83,7 @@ impl ContactResponse for SelfCollision {
     }
 
     fn update(&mut self, x: &[DVec3]) -> bool {
-        self.look_again(x)
+        self.update_intersections(x)
     }
 
     fn summary(&self, x: &[DVec3]) -> ContactSummary {

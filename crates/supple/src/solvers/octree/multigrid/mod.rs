@@ -47,7 +47,7 @@ const MOST_WORK: f64 = 300.0;
 /// nor, beyond an amount of memory that any machine has, those that take more bytes per element: all other data of an element
 /// takes about 500. The fronts of a factorisation need more than the factor itself.
 const MOST_BYTES: f64 = 100.0;
-const ROOM: f64 = 40e6;
+const ALWAYS_SMALL_BYTES: f64 = 40e6;
 
 /// Nodes processed by one task.
 const CHUNK: usize = 4096;
@@ -372,7 +372,7 @@ fn cheap_bottom(
     let bottom = direct_bottom(trees, simd)?;
     let each = finest as f64;
     let is_fast = bottom.factor_len() as f64 <= MOST_NUMBERS * each && bottom.work() <= MOST_WORK * each;
-    let is_small = bottom.bytes() as f64 <= (MOST_BYTES * each).max(ROOM);
+    let is_small = bottom.bytes() as f64 <= (MOST_BYTES * each).max(ALWAYS_SMALL_BYTES);
     Ok((is_fast && is_small).then_some(bottom))
 }
 
