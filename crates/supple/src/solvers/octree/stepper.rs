@@ -83,7 +83,7 @@ impl ContactResponse for SelfCollision {
     }
 
     fn update(&mut self, x: &[DVec3]) -> bool {
-        self.update_intersections(x)
+        self.detect_at_step_end(x)
     }
 
     fn summary(&self, x: &[DVec3]) -> ContactSummary {

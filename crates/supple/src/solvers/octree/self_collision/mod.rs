@@ -141,7 +141,7 @@ impl SelfCollision {
     }
 
     /// Detects intersections at `x`, where a step would end; returns whether there are any.
-    pub(crate) fn update_intersections(&mut self, x: &[DVec3]) -> bool {
+    pub(crate) fn detect_at_step_end(&mut self, x: &[DVec3]) -> bool {
         self.update_intersections(x);
         let inside: Vec<u32> =
             (0..self.surfaces.start.len() as u32).filter(|&v| self.seen.regions.holds(v)).collect();
