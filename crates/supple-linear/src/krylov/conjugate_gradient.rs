@@ -80,21 +80,21 @@ impl ConjugateGradient {
         } else {
             self.true_residual(matrix, rhs, x)
         };
-        let mut course = CgState { iterations: 0, scale, rr, checked: rr, restarts: 0 };
-        self.history.push(course.relative());
+        let mut state = CgState { iterations: 0, scale, rr, checked: rr, restarts: 0 };
+        self.history.push(state.relative());
         loop {
-            let end = self.descend(matrix, preconditioner, x, stop, &mut course);
+            let end = self.descend(matrix, preconditioner, x, stop, &mut state);
             if end != LinearTermination::Converged {
-                return course.end(end);
+                return state.end(end);
             }
-            if self.is_truly_small(matrix, rhs, x, stop, &mut course) {
-                return course.end(LinearTermination::Converged);
+            if self.is_truly_small(matrix, rhs, x, stop, &mut state) {
+                return state.end(LinearTermination::Converged);
             }
-            if course.restarts == RESTARTS || course.rr >= course.checked {
-                return course.end(LinearTermination::Stalled);
+            if state.restarts == RESTARTS || state.rr >= state.checked {
+                return state.end(LinearTermination::Stalled);
             }
-            course.restarts += 1;
-            course.checked = course.rr;
+            state.restarts += 1;
+            state.checked = state.rr;
         }
     }
 
@@ -127,12 +127,12 @@ impl ConjugateGradient {
         rhs: &[DVec3],
         x: &[DVec3],
         stop: &StopRule,
-        course: &mut CgState,
+        state: &mut CgState,
     ) -> bool {
-        if course.iterations > 0 {
-            course.rr = self.true_residual(matrix, rhs, x);
+        if state.iterations > 0 {
+            state.rr = self.true_residual(matrix, rhs, x);
         }
-        course.relative() <= stop.tolerance
+        state.relative() <= stop.tolerance
     }
 
     /// Iterates from the residual in `r` until the recurrence has converged or another criterion ends it.
@@ -142,11 +142,11 @@ impl ConjugateGradient {
         preconditioner: &mut dyn Preconditioner,
         x: &mut [DVec3],
         stop: &StopRule,
-        course: &mut CgState,
+        state: &mut CgState,
     ) -> LinearTermination {
         let mut rz_before = None;
         loop {
-            if let Some(end) = why_stop(stop, course) {
+            if let Some(end) = why_stop(stop, state) {
                 return end;
             }
             preconditioner.apply(&self.r, &mut self.z);
@@ -155,19 +155,19 @@ impl ConjugateGradient {
                 return LinearTermination::NotFinite;
             } else if rz <= 0.0 {
                 let end = LinearTermination::IndefinitePreconditioner;
-                return if course.relative() < ROUNDING { LinearTermination::Stalled } else { end };
+                return if state.relative() < ROUNDING { LinearTermination::Stalled } else { end };
             }
             match rz_before {
                 Some(before) => turn(&mut self.p, rz / before, &self.z),
                 // Not `0 p`: an earlier solve may have left numbers that are not finite.
                 None => copy(&mut self.p, &self.z),
             }
-            if let Err(end) = self.step(matrix, x, rz, course) {
+            if let Err(end) = self.step(matrix, x, rz, state) {
                 return end;
             }
             rz_before = Some(rz);
-            course.iterations += 1;
-            self.history.push(course.relative());
+            state.iterations += 1;
+            self.history.push(state.relative());
         }
     }
 
@@ -177,15 +177,15 @@ impl ConjugateGradient {
         matrix: &dyn LinearOperator,
         x: &mut [DVec3],
         rz: f64,
-        course: &mut CgState,
+        state: &mut CgState,
     ) -> Result<(), LinearTermination> {
         matrix.apply(&self.p, &mut self.q);
         let curvature = self.sums.dot(&self.p, &self.q);
         let alpha = rz / curvature;
-        if curvature <= 0.0 && course.relative() < ROUNDING {
+        if curvature <= 0.0 && state.relative() < ROUNDING {
             return Err(LinearTermination::Stalled);
         } else if curvature <= 0.0 {
-            if course.iterations == 0 {
+            if state.iterations == 0 {
                 add(x, 1.0, &self.p);
             }
             return Err(LinearTermination::NegativeCurvature);
@@ -197,17 +197,17 @@ impl ConjugateGradient {
             add(x, -alpha, &self.p);
             return Err(LinearTermination::NotFinite);
         }
-        course.rr = rr;
+        state.rr = rr;
         Ok(())
     }
 }
 
-fn why_stop(stop: &StopRule, course: &CgState) -> Option<LinearTermination> {
-    if !course.rr.is_finite() {
+fn why_stop(stop: &StopRule, state: &CgState) -> Option<LinearTermination> {
+    if !state.rr.is_finite() {
         Some(LinearTermination::NotFinite)
-    } else if course.rr == 0.0 || course.relative() <= stop.tolerance {
+    } else if state.rr == 0.0 || state.relative() <= stop.tolerance {
         Some(LinearTermination::Converged)
-    } else if course.iterations >= stop.max_iterations {
+    } else if state.iterations >= stop.max_iterations {
         Some(LinearTermination::Iterations)
     } else if stop.is_late() {
         Some(LinearTermination::Deadline)

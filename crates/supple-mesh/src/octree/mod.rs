@@ -1,5 +1,5 @@
 //! Octrees that fill closed surfaces: construction, balance, hanging nodes, coarsening and shape functions (Milne et
-//! al. 2016, section 4). Independent of materials: the elements on them are in the engine's `solvers::octree`.
+//! al. 2016; each file names its section). Independent of materials: the elements on them are in the engine's `solvers::octree`.
 
 mod coarsen;
 mod construct;

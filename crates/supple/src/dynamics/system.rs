@@ -285,8 +285,8 @@ impl Objective for System {
         self.energies().map(|energy| energy.value_and_gradient(x, gradient)).sum()
     }
 
-    fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
-        self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+    fn hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
+        self.energies().for_each(|energy| energy.add_hessian(x, mode, hessian));
         hessian.gather_extra_blocks();
     }
 

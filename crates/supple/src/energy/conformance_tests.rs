@@ -388,17 +388,17 @@ fn products_of_point_energies_without_a_matrix_are_those_of_the_matrix() {
         energy.couplings(&mut |a, b| pairs.push([a, b]));
         let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
         energy.bind(&pattern);
-        for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
+        for mode in [HessianMode::Exact, HessianMode::PsdProjected] {
             let mut matrix = BlockMatrix::zero(pattern.clone());
-            energy.add_hessian(&x, curvature, &mut matrix);
+            energy.add_hessian(&x, mode, &mut matrix);
             let d: Vec<DVec3> = (0..x.len()).map(|i| noise_vector(500 + i)).collect();
             let mut product = vec![DVec3::ZERO; x.len()];
-            energy.apply_point_hessians(&x, curvature, &d, &mut product);
+            energy.apply_point_hessians(&x, mode, &d, &mut product);
             let expected = matrix.multiply(&d);
             let scale = largest(&expected);
             assert!(scale > 1e-3, "{name}: the Hessian is zero");
             let apart: Vec<DVec3> = product.iter().zip(&expected).map(|(a, b)| *a - *b).collect();
-            assert!(largest(&apart) <= 1e-11 * scale, "{name}, {curvature:?}");
+            assert!(largest(&apart) <= 1e-11 * scale, "{name}, {mode:?}");
         }
     }
 }

@@ -51,12 +51,12 @@ pub trait Energy: Send + Sync {
     /// have none: they implement `add_hessian` and `add_projective` themselves.
     fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
-    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
-        self.point_hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
+    fn add_hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
+        self.point_hessians(x, mode, &mut |point, block| hessian.add_point(point, block));
     }
     /// Adds the product of the Hessians of its material points with `d`, without a matrix. Does nothing for element energies.
-    fn apply_point_hessians(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
-        self.point_hessians(x, curvature, &mut |point, block| {
+    fn apply_point_hessians(&self, x: &[DVec3], mode: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
+        self.point_hessians(x, mode, &mut |point, block| {
             let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
         });
@@ -135,17 +135,13 @@ pub(crate) mod conformance {
     }
 
     /// The Hessian as a dense matrix, column by column.
-    pub(crate) fn dense_hessian(
-        energy: &mut dyn Energy,
-        x: &[DVec3],
-        curvature: HessianMode,
-    ) -> Vec<Vec<f64>> {
+    pub(crate) fn dense_hessian(energy: &mut dyn Energy, x: &[DVec3], mode: HessianMode) -> Vec<Vec<f64>> {
         let mut pairs = Vec::new();
         energy.couplings(&mut |a, b| pairs.push([a, b]));
         let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
         energy.bind(&pattern);
         let mut hessian = BlockMatrix::zero(pattern);
-        energy.add_hessian(x, curvature, &mut hessian);
+        energy.add_hessian(x, mode, &mut hessian);
         (0..3 * x.len())
             .map(|k| {
                 let mut unit = vec![DVec3::ZERO; x.len()];

@@ -69,8 +69,8 @@ impl Energy for Pressure {
         self.faces.bind(pattern);
     }
 
-    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
-        self.faces.add_hessian(x, curvature, hessian);
+    fn add_hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
+        self.faces.add_hessian(x, mode, hessian);
     }
 }
 
@@ -163,7 +163,7 @@ impl Element<3> for Faces {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> ElementBlocks<3> {
+    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], mode: HessianMode) -> ElementBlocks<3> {
         let pressure = self.gauge;
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
         let mut blocks = ElementBlocks::<3>::default();
@@ -172,7 +172,7 @@ impl Element<3> for Faces {
                 blocks[i][j] = (edges[j] - edges[i]).cross_matrix() * Lanes::splat(-pressure / 12.0);
             }
         }
-        if curvature == HessianMode::PsdProjected {
+        if mode == HessianMode::PsdProjected {
             let bent = Bent::new(x, &edges);
             let size = Lanes::splat(pressure.abs());
             for i in 0..3 {

@@ -104,8 +104,8 @@ impl<const N: usize> StrainDamping<N> {
 
     /// The ingredients of the Hessian blocks.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn tangent(self, curvature: HessianMode) -> DampingTangent<N> {
-        let tension = match curvature {
+    pub(crate) fn tangent(self, mode: HessianMode) -> DampingTangent<N> {
+        let tension = match mode {
             HessianMode::Exact => self.tension(),
             HessianMode::PsdProjected => positive_part(self.tension()),
         };

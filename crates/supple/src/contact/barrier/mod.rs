@@ -85,10 +85,10 @@ pub struct ContactSummary {
 #[derive(Debug, Default)]
 pub struct SelfContact {
     properties: ContactProperties,
-    grips: Vec<FrictionConstraint>,
+    friction_constraints: Vec<FrictionConstraint>,
     /// The slip of pairs since first contact: for adhesive friction.
     adhesion: Adhesion,
-    tugs: Vec<UntanglingSpring>,
+    untangling_springs: Vec<UntanglingSpring>,
     friction: Friction,
     /// Whether intersections are possible.
     tangled: bool,
@@ -101,10 +101,10 @@ pub struct SelfContact {
 #[derive(Debug, Default)]
 struct Detection {
     candidates: Candidates,
-    /// The positions at which `touches` were found.
+    /// The positions at which `normal_contacts` were found.
     at: Vec<DVec3>,
-    touches: Found<NormalContact>,
-    /// Whether `touches` is valid.
+    normal_contacts: Found<NormalContact>,
+    /// Whether `normal_contacts` is valid.
     known: bool,
     /// The ends of a displacement.
     from: Vec<DVec3>,
@@ -213,19 +213,21 @@ impl SelfContact {
         if self.tangled {
             self.update_tangle(x);
         }
-        let mut tugs = std::mem::take(&mut self.tugs);
-        let mut grips = std::mem::take(&mut self.grips);
-        tugs.clear();
-        grips.clear();
-        let found = self.touches(x);
+        let mut untangling_springs = std::mem::take(&mut self.untangling_springs);
+        let mut friction_constraints = std::mem::take(&mut self.friction_constraints);
+        untangling_springs.clear();
+        friction_constraints.clear();
+        let found = self.normal_contacts(x);
         if self.tangled && self.properties.untangle {
-            self.find_tugs(&found.at, &mut tugs);
+            self.find_untangling_springs(&found.at, &mut untangling_springs);
         }
         if self.properties.friction_model != FrictionModel::Impulse {
-            grips.extend(found.touches.iter().filter_map(|touch| self.grip(touch, &found.at)));
+            friction_constraints.extend(
+                found.normal_contacts.iter().filter_map(|contact| self.lagged_friction(contact, &found.at)),
+            );
         }
         drop(found);
-        (self.tugs, self.grips) = (tugs, grips);
+        (self.untangling_springs, self.friction_constraints) = (untangling_springs, friction_constraints);
     }
 
     /// Ends a step at `x`: adhesive friction stores the slip of pairs.
@@ -234,8 +236,10 @@ impl SelfContact {
             return;
         }
         let mut adhesion = std::mem::take(&mut self.adhesion);
-        let found = self.touches(x);
-        adhesion.keep(&self.grips, &found.at, |grip| self.friction.kept(self.slip(grip, &found.at)));
+        let found = self.normal_contacts(x);
+        adhesion.keep(&self.friction_constraints, &found.at, |constraint| {
+            self.friction.kept(self.slip(constraint, &found.at))
+        });
         drop(found);
         self.adhesion = adhesion;
     }
@@ -270,39 +274,39 @@ impl SelfContact {
         if self.is_empty() {
             return;
         }
-        let mut found = self.touches(x);
+        let mut found = self.normal_contacts(x);
         let mut list = std::mem::take(&mut found.weights);
-        for touch in found.touches.iter() {
-            let limit = dt * self.friction_limit(touch);
-            on_unknowns(&self.properties.points, &touch.points, &touch.weights, &mut list);
+        for contact in found.normal_contacts.iter() {
+            let limit = dt * self.friction_limit(contact);
+            on_unknowns(&self.properties.points, &contact.points, &contact.weights, &mut list);
             if limit > 0.0 {
-                impulses.push(&list, NormalImpulse { normal: touch.normal, limit, carried: DVec3::ZERO });
+                impulses.push(&list, NormalImpulse { normal: contact.normal, limit, carried: DVec3::ZERO });
             }
         }
         found.weights = list;
     }
 
     /// The largest friction of a pair in newtons.
-    fn friction_limit(&self, touch: &NormalContact) -> f64 {
+    fn friction_limit(&self, contact: &NormalContact) -> f64 {
         // Both sides have weights that sum to one.
         let of = |(&p, w): (&u32, f64)| w.abs() * self.properties.friction[p as usize];
-        let sum: f64 = touch.points.iter().zip(touch.weights).map(of).sum();
-        0.5 * sum * -touch.barrier()[1]
+        let sum: f64 = contact.points.iter().zip(contact.weights).map(of).sum();
+        0.5 * sum * -contact.barrier()[1]
     }
 
-    fn grip(&self, touch: &NormalContact, at: &[DVec3]) -> Option<FrictionConstraint> {
-        let NormalContact { kind, points, weights, normal, .. } = *touch;
-        let limit = self.friction_limit(touch);
+    fn lagged_friction(&self, contact: &NormalContact, at: &[DVec3]) -> Option<FrictionConstraint> {
+        let NormalContact { kind, points, weights, normal, .. } = *contact;
+        let limit = self.friction_limit(contact);
         let slipped = self.adhesion.slip(kind, points, normal, at);
         let anchor = combine(&points, &weights, at) - slipped;
         (limit > 0.0).then_some(FrictionConstraint { kind, points, weights, normal, anchor, limit })
     }
 
-    fn find_tugs(&self, at: &[DVec3], tugs: &mut Vec<UntanglingSpring>) {
+    fn find_untangling_springs(&self, at: &[DVec3], untangling_springs: &mut Vec<UntanglingSpring>) {
         let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
         for piercing in self.tangle.piercings(surfaces, at) {
             let of = piercing.points.map(|p| stiffness[p as usize]);
-            tugs.push(UntanglingSpring {
+            untangling_springs.push(UntanglingSpring {
                 points: piercing.points,
                 weights: piercing.weights,
                 target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.direction,
@@ -332,9 +336,9 @@ impl SelfContact {
         if self.is_empty() {
             return summary;
         }
-        for touch in self.touches(x).touches.iter() {
+        for contact in self.normal_contacts(x).normal_contacts.iter() {
             summary.pairs += 1;
-            summary.closest = Some(summary.closest.map_or(touch.distance, |d| d.min(touch.distance)));
+            summary.closest = Some(summary.closest.map_or(contact.distance, |d| d.min(contact.distance)));
         }
         summary
     }
@@ -344,24 +348,24 @@ impl SelfContact {
     }
 
     /// Finds all contacts at `x`.
-    fn touches(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
+    fn normal_contacts(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
         let ContactProperties { surfaces, points, thickness, .. } = &self.properties;
         let mut found = self.lock();
-        let Detection { candidates, at, touches, known, from: next, .. } = &mut *found;
+        let Detection { candidates, at, normal_contacts, known, from: next, .. } = &mut *found;
         place(points, x, next);
         // A step evaluates value, gradient and Hessian at the same positions.
         if *known && at == next {
             return found;
         }
         std::mem::swap(at, next);
-        candidates.look(surfaces, *thickness, at, touches, |candidate, closest, touches| {
-            touches.push(self.touch(candidate, &closest, at));
+        candidates.look(surfaces, *thickness, at, normal_contacts, |candidate, closest, normal_contacts| {
+            normal_contacts.push(self.normal_contact(candidate, &closest, at));
         });
         *known = true;
         found
     }
 
-    fn touch(&self, candidate: &Candidate, closest: &ClosestPoints, at: &[DVec3]) -> NormalContact {
+    fn normal_contact(&self, candidate: &Candidate, closest: &ClosestPoints, at: &[DVec3]) -> NormalContact {
         let Candidate { kind, points, reach, .. } = *candidate;
         let corners = points.map(|p| at[p as usize]);
         let distance = closest.offset.length();
@@ -386,27 +390,22 @@ impl SelfContact {
         }
     }
 
-    fn slip(&self, grip: &FrictionConstraint, at: &[DVec3]) -> DVec3 {
-        across(combine(&grip.points, &grip.weights, at) - grip.anchor, grip.normal)
+    fn slip(&self, constraint: &FrictionConstraint, at: &[DVec3]) -> DVec3 {
+        across(combine(&constraint.points, &constraint.weights, at) - constraint.anchor, constraint.normal)
     }
 
     /// Calls `visit` with weights on points and the Hessian of their combination.
-    fn hessians(
-        &self,
-        found: &Detection,
-        curvature: HessianMode,
-        mut visit: impl FnMut(&[u32], &[f64], DMat3),
-    ) {
-        for touch in found.touches.iter() {
-            visit(&touch.points, &touch.weights, touch.barrier()[2] * outer(touch.normal));
+    fn hessians(&self, found: &Detection, mode: HessianMode, mut visit: impl FnMut(&[u32], &[f64], DMat3)) {
+        for contact in found.normal_contacts.iter() {
+            visit(&contact.points, &contact.weights, contact.barrier()[2] * outer(contact.normal));
         }
-        for grip in &self.grips {
-            let hessian =
-                grip.limit * self.friction.hessian(self.slip(grip, &found.at), grip.normal, curvature);
-            visit(&grip.points, &grip.weights, hessian);
+        for constraint in &self.friction_constraints {
+            let hessian = constraint.limit
+                * self.friction.hessian(self.slip(constraint, &found.at), constraint.normal, mode);
+            visit(&constraint.points, &constraint.weights, hessian);
         }
-        for tug in &self.tugs {
-            visit(&tug.points, &tug.weights, DMat3::from_diagonal(DVec3::splat(tug.stiffness)));
+        for spring in &self.untangling_springs {
+            visit(&spring.points, &spring.weights, DMat3::from_diagonal(DVec3::splat(spring.stiffness)));
         }
     }
 }
@@ -461,37 +460,40 @@ impl Energy for SelfContact {
         if self.is_empty() {
             return 0.0;
         }
-        let found = self.touches(x);
+        let found = self.normal_contacts(x);
         let at = &found.at;
-        let touching: f64 = found.touches.iter().map(|touch| touch.barrier()[0]).sum();
-        let gripping = self.grips.iter().map(|grip| grip.limit * self.friction.value(self.slip(grip, at)));
-        let tugging = self.tugs.iter().map(|tug| {
-            let off = combine(&tug.points, &tug.weights, at) - tug.target;
-            0.5 * tug.stiffness * off.length_squared()
+        let barrier_energies: f64 = found.normal_contacts.iter().map(|contact| contact.barrier()[0]).sum();
+        let friction_energies = self
+            .friction_constraints
+            .iter()
+            .map(|constraint| constraint.limit * self.friction.value(self.slip(constraint, at)));
+        let untangling_energies = self.untangling_springs.iter().map(|spring| {
+            let off = combine(&spring.points, &spring.weights, at) - spring.target;
+            0.5 * spring.stiffness * off.length_squared()
         });
-        touching + gripping.sum::<f64>() + tugging.sum::<f64>()
+        barrier_energies + friction_energies.sum::<f64>() + untangling_energies.sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
         if self.is_empty() {
             return;
         }
-        let found = self.touches(x);
+        let found = self.normal_contacts(x);
         let points = &self.properties.points;
         let mut scatter = |at: &[u32], weights: &[f64], force: DVec3| {
             at.iter().zip(weights).for_each(|(&p, &w)| points.scatter(p as usize, w * force, gradient));
         };
-        for grip in &self.grips {
-            let force = grip.limit * self.friction.gradient(self.slip(grip, &found.at));
-            scatter(&grip.points, &grip.weights, force);
+        for constraint in &self.friction_constraints {
+            let force = constraint.limit * self.friction.gradient(self.slip(constraint, &found.at));
+            scatter(&constraint.points, &constraint.weights, force);
         }
-        for tug in &self.tugs {
-            let off = combine(&tug.points, &tug.weights, &found.at) - tug.target;
-            scatter(&tug.points, &tug.weights, tug.stiffness * off);
+        for spring in &self.untangling_springs {
+            let off = combine(&spring.points, &spring.weights, &found.at) - spring.target;
+            scatter(&spring.points, &spring.weights, spring.stiffness * off);
         }
-        for touch in found.touches.iter() {
-            let forces = touch.gradient();
-            touch
+        for contact in found.normal_contacts.iter() {
+            let forces = contact.gradient();
+            contact
                 .points
                 .iter()
                 .zip(forces)
@@ -502,13 +504,13 @@ impl Energy for SelfContact {
     /// None that persist: pairs come and go, and their blocks are outside the pattern.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], mode: HessianMode, visit: PointVisitor<'_>) {
         if self.is_empty() {
             return;
         }
-        let mut found = self.touches(x);
+        let mut found = self.normal_contacts(x);
         let mut list = std::mem::take(&mut found.weights);
-        self.hessians(&found, curvature, |points, weights, block| {
+        self.hessians(&found, mode, |points, weights, block| {
             on_unknowns(&self.properties.points, points, weights, &mut list);
             visit(&list, block);
         });
@@ -516,15 +518,15 @@ impl Energy for SelfContact {
     }
 
     /// The same sums as point by point, row by row on all threads.
-    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
         if self.is_empty() {
             return;
         }
-        let mut found = self.touches(x);
+        let mut found = self.normal_contacts(x);
         let mut list = std::mem::take(&mut found.weights);
         let mut sums = std::mem::take(&mut found.sums);
         sums.clear();
-        self.hessians(&found, curvature, |points, weights, block| {
+        self.hessians(&found, mode, |points, weights, block| {
             on_unknowns(&self.properties.points, points, weights, &mut list);
             sums.push(&list, block);
         });

@@ -60,12 +60,12 @@ impl SelfContact {
         let known = |old: &Option<usize>| old.and_then(|old| before.start_gaps.0.get(old).copied());
         let mut gaps: Vec<StartGap> = old_index.iter().map(|old| known(old).unwrap_or(new)).collect();
         self.set_reaches(&StartGaps::default(), time);
-        let found = self.touches(x);
-        for touch in found.touches.iter().filter(|touch| touch.distance > 0.0) {
-            let bodies = [0, 3].map(|side| self.surfaces().body(touch.points[side]) as usize);
+        let found = self.normal_contacts(x);
+        for contact in found.normal_contacts.iter().filter(|contact| contact.distance > 0.0) {
+            let bodies = [0, 3].map(|side| self.surfaces().body(contact.points[side]) as usize);
             for body in bodies.into_iter().filter(|&body| bodies[0] != bodies[1] && old_index[body].is_none())
             {
-                gaps[body].distance = gaps[body].distance.min(touch.distance);
+                gaps[body].distance = gaps[body].distance.min(contact.distance);
             }
         }
         drop(found);

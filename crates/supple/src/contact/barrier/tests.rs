@@ -96,7 +96,7 @@ fn hessians_are_positive_and_exact_where_sheets_approach() {
 #[test]
 fn friction_stays_below_its_coefficient_times_the_normal_force() {
     let (contact, x) = two_sheets(17.0, 0.3);
-    let normal: f64 = contact.lock().touches.iter().map(|touch| -touch.barrier()[1]).sum();
+    let normal: f64 = contact.lock().normal_contacts.iter().map(|contact| -contact.barrier()[1]).sum();
     for slip in [1e-4, 1e-3, 0.01] {
         let moved: Vec<DVec3> =
             x.iter().enumerate().map(|(i, p)| if i < 9 { *p } else { *p + slip * DVec3::X }).collect();

@@ -7,9 +7,9 @@
 //! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
 //! and skips it until it has moved that far.
 //!
-//! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal lagged from
+//! Friction (`contact/friction`) acts on points that touched at the step's start, with normal force and normal lagged from
 //! then. The slip is relative to the collider's own motion. Adhesive friction stores where on the collider a point stuck.
-//! Friction by impulses (`friction_impulses.rs`) is not part of the energy.
+//! Friction by impulses (`friction/impulses.rs`) is not part of the energy.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,7 +61,7 @@ pub struct Contacts {
     pub model: FrictionModel,
     /// The thickness of surfaces in metres, which determines the elastic range of adhesive friction.
     pub thickness: f64,
-    grips: Found<PointFriction>,
+    frictions: Found<PointFriction>,
     law: Friction,
     /// Where points stick, by point and collider: for adhesive friction.
     holds: Vec<StickAnchor>,
@@ -94,10 +94,10 @@ impl Contacts {
             *clearance = self.clearance(self.points.position(i, x));
         });
         self.clearances = clearances;
-        let mut grips = std::mem::take(&mut self.grips);
+        let mut frictions = std::mem::take(&mut self.frictions);
         let count = if self.model == FrictionModel::Impulse { 0 } else { self.points.len() };
-        grips.look(count, |i, found| found.extend(self.grips_of(i)));
-        self.grips = grips;
+        frictions.look(count, |i, found| found.extend(self.lagged_frictions_of(i)));
+        self.frictions = frictions;
     }
 
     /// Ends a step at `x`: adhesive friction stores the anchors of points.
@@ -107,10 +107,13 @@ impl Contacts {
         }
         let mut holds = std::mem::take(&mut self.holds);
         holds.clear();
-        holds.extend(self.grips.iter().map(|grip| {
+        holds.extend(self.frictions.iter().map(|friction_point| {
             // Relative to the current position: on round shapes, an anchor would otherwise stay behind below the surface.
-            let position = self.points.position(grip.hold.point as usize, x);
-            StickAnchor { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
+            let position = self.points.position(friction_point.hold.point as usize, x);
+            StickAnchor {
+                anchor: position - self.law.kept(self.slip(friction_point, x)),
+                ..friction_point.hold
+            }
         }));
         self.holds = holds;
     }
@@ -175,14 +178,19 @@ impl Contacts {
         (!is_free).then_some(position)
     }
 
-    fn grips_of(&self, i: usize) -> impl Iterator<Item = PointFriction> {
+    fn lagged_frictions_of(&self, i: usize) -> impl Iterator<Item = PointFriction> {
         let Clearance { from, distance } = self.clearances[i];
         let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
         let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
-        colliders.filter_map(move |(c, collider)| self.grip([i as u32, c], collider, from))
+        colliders.filter_map(move |(c, collider)| self.lagged_friction([i as u32, c], collider, from))
     }
 
-    fn grip(&self, [point, c]: [u32; 2], collider: &PosedCollider, position: DVec3) -> Option<PointFriction> {
+    fn lagged_friction(
+        &self,
+        [point, c]: [u32; 2],
+        collider: &PosedCollider,
+        position: DVec3,
+    ) -> Option<PointFriction> {
         let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
         let separation = collider.start_separation(position);
         let force = area * collider.stiffness * (collider.thickness - separation.distance);
@@ -199,8 +207,8 @@ impl Contacts {
         let key = |hold: &StickAnchor| (hold.point, hold.collider);
         let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
         let anchor = collider.carry(self.holds[place].anchor);
-        let grip = PointFriction { hold: StickAnchor { anchor, ..fresh.hold }, ..fresh };
-        if self.law.holds(across(here - anchor, grip.normal)) { grip } else { fresh }
+        let friction_point = PointFriction { hold: StickAnchor { anchor, ..fresh.hold }, ..fresh };
+        if self.law.holds(across(here - anchor, friction_point.normal)) { friction_point } else { fresh }
     }
 
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
@@ -265,8 +273,11 @@ impl Contacts {
         block.map(|block| (i, block))
     }
 
-    fn slip(&self, grip: &PointFriction, x: &[DVec3]) -> DVec3 {
-        across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
+    fn slip(&self, friction_point: &PointFriction, x: &[DVec3]) -> DVec3 {
+        across(
+            self.points.position(friction_point.hold.point as usize, x) - friction_point.hold.anchor,
+            friction_point.normal,
+        )
     }
 }
 
@@ -275,9 +286,11 @@ impl Energy for Contacts {
         if self.colliders.is_empty() {
             return 0.0;
         }
-        let friction = |grip: &PointFriction| grip.limit * self.law.value(self.slip(grip, x));
+        let friction = |friction_point: &PointFriction| {
+            friction_point.limit * self.law.value(self.slip(friction_point, x))
+        };
         parallel::sum(self.points.len(), |i| self.penalty_value(i, x))
-            + self.grips.iter().map(friction).sum::<f64>()
+            + self.frictions.iter().map(friction).sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
@@ -287,9 +300,9 @@ impl Energy for Contacts {
         let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
         forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
         forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
-        for grip in self.grips.iter() {
-            let force = grip.limit * self.law.gradient(self.slip(grip, x));
-            self.points.scatter(grip.hold.point as usize, force, gradient);
+        for friction_point in self.frictions.iter() {
+            let force = friction_point.limit * self.law.gradient(self.slip(friction_point, x));
+            self.points.scatter(friction_point.hold.point as usize, force, gradient);
         }
     }
 
@@ -299,13 +312,14 @@ impl Energy for Contacts {
         }
     }
 
-    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], mode: HessianMode, visit: PointVisitor<'_>) {
         let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
         hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
         hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
-        for grip in self.grips.iter() {
-            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal, curvature);
-            visit(self.points.weights(grip.hold.point as usize), hessian);
+        for friction_point in self.frictions.iter() {
+            let hessian = friction_point.limit
+                * self.law.hessian(self.slip(friction_point, x), friction_point.normal, mode);
+            visit(self.points.weights(friction_point.hold.point as usize), hessian);
         }
     }
 }

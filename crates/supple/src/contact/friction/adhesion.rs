@@ -34,14 +34,14 @@ impl Adhesion {
     /// Stores the `slip` of each friction constraint at the end of a step.
     pub(crate) fn keep(
         &mut self,
-        grips: &[FrictionConstraint],
+        friction_constraints: &[FrictionConstraint],
         at: &[DVec3],
         slip: impl Fn(&FrictionConstraint) -> DVec3,
     ) {
         self.held.clear();
-        self.held.extend(grips.iter().map(|grip| {
-            let axes = frame(grip.kind, grip.points, grip.normal, at);
-            (key(grip.kind, grip.points), axes.map(|axis| axis.dot(slip(grip))))
+        self.held.extend(friction_constraints.iter().map(|constraint| {
+            let axes = frame(constraint.kind, constraint.points, constraint.normal, at);
+            (key(constraint.kind, constraint.points), axes.map(|axis| axis.dot(slip(constraint))))
         }));
         self.held.sort_unstable_by_key(|(key, _)| *key);
     }

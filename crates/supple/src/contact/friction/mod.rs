@@ -5,6 +5,9 @@
 //! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond.
 //! ```
 //!
+//! The normal force in `limit` is lagged: it is taken where the step starts, by `SelfContact::begin_step` (`barrier`) and
+//! `Contacts::begin_step` (`collider/penalty.rs`).
+//!
 //! `f` is convex and once more differentiable than Coulomb's law: below `ε` it acts like static friction. The definitions of `u`
 //! and `ε` make the model:
 //!
@@ -90,7 +93,7 @@ impl Friction {
 
     /// The Hessian of `f` with respect to the moving point, whose slip is its part perpendicular to a unit `normal`; or, projected, `f'(y)/y`
     /// times all directions perpendicular to the normal.
-    pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: HessianMode) -> DMat3 {
+    pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3, mode: HessianMode) -> DMat3 {
         let (size, eps) = (slip.length(), self.static_slip);
         let tangents = DMat3::IDENTITY - outer(normal);
         // f'(y)/y, and the reduction by f''(y).
@@ -99,7 +102,7 @@ impl Friction {
         } else {
             (size.recip(), size.recip())
         };
-        match curvature {
+        match mode {
             HessianMode::Exact => around * tangents - less * outer(slip.normalize_or_zero()),
             HessianMode::PsdProjected => around * tangents,
         }

@@ -1,4 +1,4 @@
-//! Which triangles pass through each other at some positions: an independent test that shares nothing with the detection that keeps
+//! Which triangles intersect at given positions, the test of `supple check DIR`: an independent test that shares nothing with the detection that keeps
 //! them apart. Boxes find candidates, exact orientation determinants decide.
 
 use glam::DVec3;

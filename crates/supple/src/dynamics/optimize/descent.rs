@@ -1,4 +1,5 @@
-//! A descent in progress, for all nonlinear methods: the gradient at the current iterate, the line search, and termination.
+//! A descent in progress, for all nonlinear methods: the gradient at the current iterate, the line search
+//! (Armijo's condition, approximate Wolfe near rounding), and termination.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -490,8 +491,8 @@ mod tests {
             self.0.gradient(x, gradient);
         }
 
-        fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
-            self.0.hessian(x, curvature, hessian);
+        fn hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
+            self.0.hessian(x, mode, hessian);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Newton's method with any linear solver and a line search. The exact Hessian is used where it is positive definite,
+//! Newton's method with any linear solver and a line search (`descent.rs`). The exact Hessian is used where it is positive definite,
 //! which makes the last iterations quadratic; where it is not (a cloth about to fold), every element's part is projected
 //! to positive semi-definite, so that the direction still descends.
 //!
@@ -143,10 +143,10 @@ impl Newton {
         Ok(())
     }
 
-    fn assemble(&mut self, descent: &mut Descent<'_>, curvature: HessianMode) {
+    fn assemble(&mut self, descent: &mut Descent<'_>, mode: HessianMode) {
         let started = Instant::now();
         self.matrix.clear();
-        descent.objective.hessian(descent.x, curvature, &mut self.matrix);
+        descent.objective.hessian(descent.x, mode, &mut self.matrix);
         descent.outcome.assembly_time += started.elapsed();
     }
 

@@ -22,7 +22,7 @@ pub trait Objective {
         self.value(x)
     }
     /// Its Hessian over the free vertices.
-    fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix);
+    fn hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix);
     /// The collision-free fraction, 0 to 1, of the straight displacement between two states, up to rounding. Covers bodies, not colliders.
     fn collision_free_step(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
         1.0

@@ -1,4 +1,5 @@
-//! The outer loop of Newton's method, for every family: evaluate, test for termination, solve and step. A family brings its step
+//! The outer loop of Newton's method, for every family: evaluate, test for termination (iteration limit and time budget included:
+//! [`Stopping`]), solve and step. A family brings its step
 //! rule: a line search where there is an objective, control of the residual where there is none (the mixed system of
 //! `staggered`).
 

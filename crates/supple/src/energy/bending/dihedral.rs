@@ -210,7 +210,7 @@ impl Element<4> for DihedralBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], mode: HessianMode) -> ElementBlocks<4> {
         let fold = DihedralFold::new(x);
         let [_, moment, stiffness] = self.potential(batch, &fold);
         let g = fold.gradient();
@@ -220,7 +220,7 @@ impl Element<4> for DihedralBending {
             let (i, j): (usize, usize) = pairs[k];
             blocks[k] = g[i].outer(g[j] * stiffness);
         }
-        if curvature == HessianMode::Exact {
+        if mode == HessianMode::Exact {
             let second = fold.hessian();
             for k in 0..6 {
                 blocks[k] += second[k] * moment;

@@ -124,7 +124,7 @@ impl FoldDamping<'_> {
 
     /// The Hessian by `e`, `g` and `u`, lower triangle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
+    fn hessian(&self, mode: HessianMode) -> [[LaneMat3; 3]; 3] {
         let slopes = self.slopes();
         let mut blocks = [[LaneMat3::default(); 3]; 3];
         for a in 0..3 {
@@ -132,7 +132,7 @@ impl FoldDamping<'_> {
                 blocks[a][b] = slopes[a].outer(slopes[b] * self.viscosity);
             }
         }
-        if curvature == HessianMode::Exact {
+        if mode == HessianMode::Exact {
             let half_force = self.viscosity * self.change * 0.5;
             blocks[1][0] += self.fold.u.cross_matrix() * half_force;
             blocks[2][0] += self.fold.g.cross_matrix() * -half_force;
@@ -269,7 +269,7 @@ impl QuadraticHingeBatch {
 
     /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn folded_hessian(&self, fold: &QuadraticFold, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
+    fn folded_hessian(&self, fold: &QuadraticFold, mode: HessianMode) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
         // The derivatives of u - h₀ n.
         let [by_e, by_g] = normal.derivatives();
@@ -277,7 +277,7 @@ impl QuadraticHingeBatch {
         let mut ee = by_e.transpose() * by_e;
         let mut ge = by_g.transpose() * by_e;
         let mut gg = by_g.transpose() * by_g;
-        if curvature == HessianMode::Exact {
+        if mode == HessianMode::Exact {
             let residual = fold.u - normal.n * self.rest;
             let [more_ee, more_eg, more_gg] = normal.curvature(residual * -self.rest);
             ee += more_ee;
@@ -359,16 +359,16 @@ impl Element<4> for QuadraticBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], mode: HessianMode) -> ElementBlocks<4> {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
         let damping = self.damping(batch, &fold);
         if !self.curved && damping.is_none() {
             return rest.flat_blocks();
         }
-        let mut by_parts = if self.curved { rest.folded_hessian(&fold, curvature) } else { flat_hessian() };
+        let mut by_parts = if self.curved { rest.folded_hessian(&fold, mode) } else { flat_hessian() };
         if let Some(damping) = damping {
-            let more = damping.hessian(curvature);
+            let more = damping.hessian(mode);
             for a in 0..3 {
                 for b in 0..=a {
                     by_parts[a][b] += more[a][b];

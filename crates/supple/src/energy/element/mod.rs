@@ -62,7 +62,7 @@ pub trait Element<const K: usize>: Send + Sync {
     /// Energies, bit-identical to [`Self::value`], and gradients in newtons.
     fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; K]) -> (Lanes, [LaneVec3; K]);
     /// Hessians in N/m.
-    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: HessianMode) -> ElementBlocks<K>;
+    fn hessian(&self, batch: usize, x: &[LaneVec3; K], mode: HessianMode) -> ElementBlocks<K>;
     /// The numbers that projective dynamics uses in place of element `e`'s Hessian blocks; those with `j <= i` are read.
     /// `None` if there are none.
     fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
@@ -197,13 +197,13 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         self.scratch().projective = None;
     }
 
-    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], mode: HessianMode, hessian: &mut BlockMatrix) {
         let places = self.blocks.as_ref().expect("bound to the matrix's pattern before the first Hessian");
         let buffer = &mut self.scratch().blocks;
         buffer.resize(self.chunks() * places.stride(), DMat3::ZERO);
         buffer.par_chunks_mut(places.stride().max(1)).enumerate().for_each(|(chunk, out)| {
             out.fill(DMat3::ZERO);
-            dispatch(self.simd, Hessian { chunk: self.chunk(chunk, x), curvature, places, out });
+            dispatch(self.simd, Hessian { chunk: self.chunk(chunk, x), mode, places, out });
         });
         places.gather(buffer, hessian);
     }
@@ -354,7 +354,7 @@ impl<E: Element<K>, const K: usize> Kernel for ValueAndGradient<'_, '_, E, K> {
 
 struct Hessian<'a, 'o, E, const K: usize> {
     chunk: ElementChunk<'a, E, K>,
-    curvature: HessianMode,
+    mode: HessianMode,
     places: &'a BlockGather<K>,
     out: &'o mut [DMat3],
 }
@@ -363,10 +363,10 @@ impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
     type Output = ();
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let Self { chunk, curvature, places, out } = self;
+        let Self { chunk, mode, places, out } = self;
         for (batch, first, count) in chunk.batches() {
             let x = chunk.corners_of(chunk.x, first, count);
-            let blocks = chunk.elements.hessian(batch, &x, curvature);
+            let blocks = chunk.elements.hessian(batch, &x, mode);
             add_pairs(&blocks, places, first, count, out);
         }
     }

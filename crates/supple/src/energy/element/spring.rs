@@ -192,10 +192,10 @@ impl Element<2> for Springs {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: HessianMode) -> ElementBlocks<2> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], mode: HessianMode) -> ElementBlocks<2> {
         let batch = self.batch(batch, x);
         let exact = batch.tension() / batch.length;
-        let across = match curvature {
+        let across = match mode {
             HessianMode::Exact => exact,
             HessianMode::PsdProjected => exact.max(Lanes::splat(0.0)),
         };
@@ -244,7 +244,7 @@ mod tests {
     fn projection_changes_nothing_in_tension() {
         let mut springs = triangle_of_springs(0.5, Resists::Both);
         springs.begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
-        let mut of = |curvature| dense_hessian(&mut springs, &points(0.0), curvature);
+        let mut of = |mode| dense_hessian(&mut springs, &points(0.0), mode);
         assert_eq!(of(HessianMode::Exact), of(HessianMode::PsdProjected));
     }
 

@@ -186,10 +186,10 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> ElementBlocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], mode: HessianMode) -> ElementBlocks<4> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
-        let tangent = self.law.tangent(f, &rest.lame, curvature);
+        let tangent = self.law.tangent(f, &rest.lame, mode);
         let mut turned = rest.gradients;
         for k in 0..3 {
             turned[k] = tangent.turned(turned[k]);
@@ -200,7 +200,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
             blocks[k] = tangent.block(turned[i], turned[j] * rest.volume);
         }
         if let Some(damping) = self.damping(batch, f) {
-            let tangent = damping.tangent(curvature);
+            let tangent = damping.tangent(mode);
             for k in 0..6 {
                 let (i, j) = PAIRS[k];
                 blocks[k] += tangent.block(&rest.gradients[i].0, &rest.gradients[j].0) * rest.volume;

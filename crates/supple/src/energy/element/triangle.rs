@@ -187,14 +187,14 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> ElementBlocks<3> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], mode: HessianMode) -> ElementBlocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let elastic: SheetTangent = self.law.tangent(f, &self.sheets[batch], curvature);
+        let elastic: SheetTangent = self.law.tangent(f, &self.sheets[batch], mode);
         let Some(damping) = self.damping(batch, f) else {
             return rest.blocks(|a, b| elastic.block(a, b));
         };
-        let damping = damping.tangent(curvature);
+        let damping = damping.tangent(mode);
         rest.blocks(|a, b| elastic.block(a, b) + damping.block(a, b))
     }
 }

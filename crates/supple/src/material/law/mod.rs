@@ -61,9 +61,9 @@ pub trait Law: Send + Sync + 'static {
     fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> TangentModes;
     /// The derivative of the stress at `F`, exact or projected to positive semi-definite.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, mode: HessianMode) -> Tangent {
         let Svd { u, sigma, v } = self.axes(f);
-        Tangent::new(u, v, self.modes(sigma, lame), curvature)
+        Tangent::new(u, v, self.modes(sigma, lame), mode)
     }
     /// The stiffness `k` in Pa with which projective dynamics pulls `F` to its projection, `½ k |F - p|²`; `None` for laws
     /// that are not a distance to a set.

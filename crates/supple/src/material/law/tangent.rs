@@ -51,9 +51,9 @@ pub(super) fn uniform_scaling(diagonal: Lanes, all: Lanes) -> SquareMatrix<3> {
 
 impl Tangent {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: TangentModes, curvature: HessianMode) -> Self {
+    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: TangentModes, mode: HessianMode) -> Self {
         let TangentModes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
-        if curvature == HessianMode::PsdProjected {
+        if mode == HessianMode::PsdProjected {
             for k in 0..3 {
                 twist[k] = twist[k].max(Lanes::default());
                 flip[k] = flip[k].max(Lanes::default());

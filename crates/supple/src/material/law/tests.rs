@@ -19,8 +19,8 @@ fn stress(law: SolidLaw, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
 }
 
 #[inline(never)]
-fn tangent(law: SolidLaw, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {
-    law.tangent(f, lame, curvature)
+fn tangent(law: SolidLaw, f: LaneMat3, lame: &LaneLame, mode: HessianMode) -> Tangent {
+    law.tangent(f, lame, mode)
 }
 
 #[inline(never)]
@@ -217,9 +217,9 @@ fn flattened_and_vanished_elements_stay_finite() {
         [DMat3::ZERO, DMat3::from_diagonal(DVec3::X), DMat3::from_diagonal(DVec3::new(1.0, 1.0, -1.0))];
     let f = LaneMat3::from_fn(|i| list[i % 3]);
     for law in SolidLaw::ALL {
-        for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
+        for mode in [HessianMode::Exact, HessianMode::PsdProjected] {
             let lame = lame(0.45);
-            let df = apply(&tangent(law, f, &lame, curvature), LaneMat3::from_fn(matrix));
+            let df = apply(&tangent(law, f, &lame, mode), LaneMat3::from_fn(matrix));
             let finite = |m: LaneMat3| (0..WIDTH).all(|i| m.lane(i).is_finite());
             assert!(finite(df) && finite(stress(law, f, &lame)), "{law:?}");
             assert!(energy(law, f, &lame).0.iter().all(|e| e.is_finite()));
@@ -237,9 +237,9 @@ fn same_bits<L: Law>(law: L, chosen: SolidLaw) {
         assert_eq!(law.energy_and_stress(f, &lame), chosen.energy_and_stress(f, &lame));
         assert_eq!(law.energy_and_stress(f, &lame), (law.energy(f, &lame), law.stress(f, &lame)));
     }
-    for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
-        let chosen = apply(&tangent(chosen, f, &lame, curvature), df);
-        assert_eq!(apply(&law.tangent(f, &lame, curvature), df), chosen);
+    for mode in [HessianMode::Exact, HessianMode::PsdProjected] {
+        let chosen = apply(&tangent(chosen, f, &lame, mode), df);
+        assert_eq!(apply(&law.tangent(f, &lame, mode), df), chosen);
     }
 }
 

@@ -39,10 +39,10 @@ fn direction(w: LaneVec3) -> (LaneVec3, Lanes) {
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: HessianMode) -> LaneMat3 {
+fn stretch_tangent(w: LaneVec3, stiffness: Lanes, mode: HessianMode) -> LaneMat3 {
     let (e, length) = direction(w);
     let exact = stiffness * (length - 1.0) / length.max(Lanes::splat(SHORTEST));
-    let across = match curvature {
+    let across = match mode {
         HessianMode::Exact => exact,
         HessianMode::PsdProjected => exact.max(Lanes::default()),
     };
@@ -50,9 +50,9 @@ fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: HessianMode) -> Lan
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: HessianMode) -> SheetTangent {
+fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, mode: HessianMode) -> SheetTangent {
     let s = u.dot(v);
-    if curvature == HessianMode::Exact {
+    if mode == HessianMode::Exact {
         return SheetTangent {
             warp: v.outer(v) * stiffness,
             mixed: (v.outer(u) + LaneMat3::scaled_identity(s)) * stiffness,
@@ -94,12 +94,12 @@ impl Membrane for BaraffWitkin {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent {
-        let shear = shear_tangent(f, sheet.shear, curvature);
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, mode: HessianMode) -> SheetTangent {
+        let shear = shear_tangent(f, sheet.shear, mode);
         SheetTangent {
-            warp: shear.warp + stretch_tangent(f[0], sheet.warp, curvature),
+            warp: shear.warp + stretch_tangent(f[0], sheet.warp, mode),
             mixed: shear.mixed,
-            weft: shear.weft + stretch_tangent(f[1], sheet.weft, curvature),
+            weft: shear.weft + stretch_tangent(f[1], sheet.weft, mode),
         }
     }
 }

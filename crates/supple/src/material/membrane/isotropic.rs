@@ -48,8 +48,8 @@ pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
 
 /// The tangent with these eigenvalues.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, curvature: HessianMode) -> SheetTangent {
-    let modes = if curvature == HessianMode::PsdProjected { modes.projected() } else { modes };
+pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, mode: HessianMode) -> SheetTangent {
+    let modes = if mode == HessianMode::PsdProjected { modes.projected() } else { modes };
     let PrincipalModes { scaling, twist, flip, normal } = modes;
     let (same, mirrored) = ((flip + twist) * 0.5, (flip - twist) * 0.5);
     let first = LaneMat3::from_diagonal(LaneVec3([scaling[0][0], same, normal[0]]));

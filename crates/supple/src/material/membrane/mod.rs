@@ -104,5 +104,5 @@ pub trait Membrane: Send + Sync + 'static {
         (self.energy(f, sheet), self.stress(f, sheet))
     }
     /// The derivative of the stress, exact or projected to positive semi-definite.
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent;
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, mode: HessianMode) -> SheetTangent;
 }

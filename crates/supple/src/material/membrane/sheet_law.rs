@@ -53,15 +53,15 @@ impl Membrane for SheetLaw {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, mode: HessianMode) -> SheetTangent {
         if *self == Self::BaraffWitkin {
-            return BaraffWitkin.tangent(f, sheet, curvature);
+            return BaraffWitkin.tangent(f, sheet, mode);
         }
         let svd = svd32(f);
         let modes = match self {
             Self::StVenantKirchhoff => stvk::modes(svd.sigma, sheet),
             _ => corotated::modes(svd.sigma, sheet),
         };
-        isotropic_tangent(&svd, modes, curvature)
+        isotropic_tangent(&svd, modes, mode)
     }
 }

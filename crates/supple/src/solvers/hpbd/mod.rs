@@ -3,15 +3,15 @@
 //!
 //! | section of the paper | here |
 //! | --- | --- |
-//! | 3 position based simulation | [`HpbdStepper`], `collisions`, `self_collisions` |
+//! | 3 position based simulation | [`HpbdStepper`], `collision` |
 //! | 5 the projection of a constraint | `constraint` |
-//! | 5 sweeps in both directions | `schedule` |
-//! | 6.2 particle restriction, parents | `restriction` |
-//! | 6.3 constraint restriction | `collapse` |
+//! | 5 sweeps in both directions | `constraint::schedule` |
+//! | 6.2 particle restriction, parents | `hierarchy::restriction` |
+//! | 6.3 constraint restriction | `hierarchy::collapse` |
 //! | 6.1 the levels | `hierarchy` |
 //! | 7 the hierarchical solver | `solver` |
-//! | 8 tearing | `tear`, `dependent_particles` |
-//! | 9 coarser grids of a regular mesh | `grid_levels` |
+//! | 8 tearing | `tear`, `dependent_particles`; topology in `body::tear`, criterion in `simulation::edit::tearing` |
+//! | 9 coarser grids of a regular mesh | `hierarchy::grid_levels` |
 //!
 //! Differences from the paper:
 //! - Constraints have a compliance in SI units (XPBD, Macklin et al. 2016) from the scene's material, unless

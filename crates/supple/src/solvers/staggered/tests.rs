@@ -1,7 +1,7 @@
 //! Properties of the discretisation, the smoothers and the cycle, by theory.
 
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
-use crate::solvers::staggered::multigrid::band::column;
+use crate::solvers::staggered::multigrid::boundary_smoother::column;
 use crate::solvers::staggered::*;
 use supple_core::simd::Simd;
 use supple_linear::Level;

@@ -98,7 +98,7 @@ struct CollisionSpring {
     /// `u₀`.
     anchor: DVec3,
     /// `m` in newtons.
-    grip: f64,
+    friction_limit: f64,
 }
 
 /// Where a vertex is pulled to, or repelled from.
@@ -136,7 +136,7 @@ impl SelfCollision {
             let depth = spring.normal.dot(spring.anchor) + spring.reach;
             // Deeper penetrations press no harder: they are pulled out.
             let force = spring.stiffness * depth.clamp(0.0, spring.reach);
-            spring.grip = self.friction[spring.vertex as usize] * force;
+            spring.friction_limit = self.friction[spring.vertex as usize] * force;
         }
     }
 
@@ -148,7 +148,8 @@ impl SelfCollision {
         for spring in self.springs_of(&inside, x) {
             match self.springs.binary_search_by_key(&spring.vertex, |known| known.vertex) {
                 Ok(known) => {
-                    self.springs[known] = CollisionSpring { grip: self.springs[known].grip, ..spring }
+                    self.springs[known] =
+                        CollisionSpring { friction_limit: self.springs[known].friction_limit, ..spring }
                 }
                 Err(place) => self.springs.insert(place, spring),
             }
@@ -295,7 +296,7 @@ impl SelfCollision {
             }
         }
         let stiffness = self.stiffness[vertex as usize];
-        Some(CollisionSpring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
+        Some(CollisionSpring { vertex, weights, normal, reach, stiffness, anchor, friction_limit: 0.0 })
     }
 
     /// A point of the undeformed mesh by the octant around it.
@@ -331,7 +332,8 @@ impl Energy for SelfCollision {
             let spring = &self.springs[i];
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let pressed = 0.5 * spring.stiffness * depth * depth;
-            pressed + if spring.grip > 0.0 { spring.grip * self.law.value(slip) } else { 0.0 }
+            pressed
+                + if spring.friction_limit > 0.0 { spring.friction_limit * self.law.value(slip) } else { 0.0 }
         })
     }
 
@@ -339,8 +341,8 @@ impl Energy for SelfCollision {
         for spring in &self.springs {
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let mut force = spring.stiffness * depth * spring.normal;
-            if spring.grip > 0.0 {
-                force += spring.grip * self.law.gradient(slip);
+            if spring.friction_limit > 0.0 {
+                force += spring.friction_limit * self.law.gradient(slip);
             }
             spring.weights.iter().for_each(|&(node, w)| gradient[node as usize] += w * force);
         }
@@ -349,15 +351,15 @@ impl Energy for SelfCollision {
     /// None that persist: springs come and go.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], mode: HessianMode, visit: PointVisitor<'_>) {
         for spring in &self.springs {
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let mut block = DMat3::ZERO;
             if depth > 0.0 {
                 block += spring.stiffness * outer(spring.normal);
             }
-            if spring.grip > 0.0 {
-                block += spring.grip * self.law.hessian(slip, spring.normal, curvature);
+            if spring.friction_limit > 0.0 {
+                block += spring.friction_limit * self.law.hessian(slip, spring.normal, mode);
             }
             if block != DMat3::ZERO {
                 visit(&spring.weights, block);

@@ -4,7 +4,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::lattice::{Lattice, MARGIN, PRESSURE, Variable};
-use crate::solvers::staggered::multigrid::band::Band;
+use crate::solvers::staggered::multigrid::boundary_smoother::Band;
 use crate::solvers::staggered::multigrid::transfer;
 use crate::solvers::staggered::operator::rows::LatticeOperator;
 use crate::solvers::staggered::operator::stencils::Stencils;

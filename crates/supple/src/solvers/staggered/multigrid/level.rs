@@ -8,7 +8,7 @@ use supple_core::parallel::prelude::*;
 use crate::solvers::staggered::lattice::classes::{Class, Classes, spans_with_ring};
 use crate::solvers::staggered::lattice::spans::Spans;
 use crate::solvers::staggered::lattice::{Lattice, MARGIN, PRESSURE};
-use crate::solvers::staggered::multigrid::band::Band;
+use crate::solvers::staggered::multigrid::boundary_smoother::Band;
 use crate::solvers::staggered::multigrid::box_smoother::BoxSmoother;
 use crate::solvers::staggered::multigrid::coarsest::Coarsest;
 use crate::solvers::staggered::multigrid::discrepancy::discrepancy;

@@ -1,6 +1,6 @@
 //! Multigrid on staggered lattices: levels, smoothers, transfers and the coarsest-level solver.
 
-pub(crate) mod band;
+pub(crate) mod boundary_smoother;
 pub(crate) mod box_smoother;
 pub(crate) mod coarsest;
 pub(crate) mod discrepancy;
