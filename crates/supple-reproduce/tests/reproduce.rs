@@ -63,7 +63,7 @@ fn what_a_reproduction_does_not_have_is_refused() {
     refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, frame, cycles"]);
     refused(&["xian2019-fig9", "--set", "size=big"], &["a number from 0.01 to 10"]);
     refused(&["xian2019-fig9", "--set", "size"], &["KEY=VALUE"]);
-    refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "not there"]);
+    refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "does not exist"]);
     let folder = tempfile::tempdir().unwrap();
     let tets = folder.path().join("one.mesh");
     let vertices = "4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n";

@@ -105,7 +105,7 @@ fn an_export_ends_after_the_current_frame_and_keeps_whole_files() {
     wait_until(&mut child, || exports.join("obj/cloth_000001.obj").exists());
     press_ctrl_c(&child);
     let message = message_of_stopped(child);
-    assert!(message.contains("interrupted") && message.contains("not complete"), "{message}");
+    assert!(message.contains("interrupted") && message.contains("incomplete"), "{message}");
     for name in names_in(&exports.join("obj")) {
         let file = exports.join("obj").join(&name);
         assert_eq!(run(&["check", text(&file)]).status.code(), Some(0), "{name} is whole");

@@ -260,5 +260,5 @@ fn cloth_and_other_models_are_refused_with_what_to_do() {
     let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, elastic(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].model = Model::Stvk;
     let problem = Simulation::new(scene).err().unwrap().to_string();
-    assert!(problem.contains("`corotated` or `neo-hookean`"), "{problem}");
+    assert!(problem.contains("use one of `corotated`, `neo-hookean`"), "{problem}");
 }
