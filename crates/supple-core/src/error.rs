@@ -100,7 +100,7 @@ pub enum Error {
         range: String,
     },
     /// A solver's name that nothing answers to.
-    #[error("there is no solver `{name}`; there are {valid}")]
+    #[error("there is no solver `{name}`; available: {valid}")]
     UnknownSolver {
         /// The name that was asked for.
         name: String,

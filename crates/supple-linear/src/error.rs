@@ -8,7 +8,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum LinearError {
     /// No solver has this name.
-    #[error("no linear solver is called `{name}`; there are {}", crate::LinearKind::ALL.map(crate::LinearKind::name).join(", "))]
+    #[error("there is no linear solver `{name}`; available: {}", crate::LinearKind::ALL.map(crate::LinearKind::name).join(", "))]
     UnknownSolver {
         /// The name that was asked for.
         name: String,
@@ -31,13 +31,13 @@ pub enum LinearError {
         rows: usize,
     },
     /// The solver needs the blocks of the matrix, but this operator only provides products.
-    #[error("{solver} needs the assembled matrix, and this system is known by its products only; use jacobi")]
+    #[error("{solver} needs the assembled matrix, but this system only provides products; use jacobi")]
     NotAssembled {
         /// The solver.
         solver: &'static str,
     },
     /// A number of the matrix is not finite.
-    #[error("{solver}: the matrix's row of unknown {row} is not finite")]
+    #[error("{solver}: the matrix row of unknown {row} is not finite")]
     NotFinite {
         /// The solver.
         solver: &'static str,
@@ -83,8 +83,8 @@ pub enum LinearError {
     },
     /// The coarsest level is too large for a dense factor.
     #[error(
-        "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which takes at \
-         most {limit}; add a smaller number to `levels`, or take \"auto\""
+        "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which is limited to \
+         {limit} unknowns; add a smaller number to `levels`, or use \"auto\""
     )]
     CoarsestTooLarge {
         /// Its nodes.

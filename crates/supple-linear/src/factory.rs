@@ -86,12 +86,12 @@ fn needs_no_positions(linear: &LinearOptions) -> Result<(), LinearError> {
     let affine = |count: Option<u32>| count.is_some_and(|count| count > 3);
     let said = [
         ("first", "names points in space", linear.first.is_some()),
-        ("unknowns", "above 3 stands for motions of places", affine(linear.unknowns)),
-        ("modes", "above 3 stands for motions of places", affine(linear.modes)),
+        ("unknowns", "above 3 stands for affine motions", affine(linear.unknowns)),
+        ("modes", "above 3 stands for affine motions", affine(linear.modes)),
     ];
     match said.into_iter().find(|(.., said)| *said) {
         Some((option, meaning, _)) => Err(LinearError::InvalidOption(format!(
-            "`{option}` of `{}` {meaning}, and the positions of the unknowns are not known; give them, or leave `{option}` out",
+            "`{option}` of `{}` {meaning}, but the positions of the unknowns are not known; provide them, or leave `{option}` out",
             linear.kind.name()
         ))),
         None => Ok(()),

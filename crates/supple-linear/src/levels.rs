@@ -26,7 +26,7 @@ impl Levels {
         match counts.iter().min() {
             Some(smallest) if (1..=largest).contains(smallest) => Ok(()),
             _ => Err(LinearError::InvalidOption(format!(
-                "`levels` of the linear solver is {counts:?}; it must be \"auto\" or a list of numbers of coarse nodes, \
+                "`levels` of the linear solver is {counts:?}; it must be \"auto\" or a list of coarse node counts, \
                  each at least 1 and the smallest, which is factored densely, at most {largest}, such as [50, 1000]"
             ))),
         }
@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for WordOrList {
     type Value = Levels;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"auto\" or a list of numbers of coarse nodes")
+        f.write_str("\"auto\" or a list of coarse node counts")
     }
 
     fn visit_str<E: de::Error>(self, word: &str) -> Result<Levels, E> {

@@ -242,7 +242,7 @@ impl LinearOptions {
         self.check_numbers()?;
         if let Some(point) = self.first.iter().flatten().find(|point| !point.is_finite()) {
             return Err(LinearError::InvalidOption(format!(
-                "`first` of the linear solver holds {point}; its points must be finite"
+                "`first` of the linear solver contains {point}; its points must be finite"
             )));
         }
         if let Some(modes) = self.modes.filter(|&modes| Modes::of_count(modes).is_none()) {

@@ -96,13 +96,13 @@ impl SolveOutcome {
             | LinearTermination::Deadline
             | LinearTermination::Stalled => None,
             LinearTermination::NegativeCurvature => Some(
-                "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum",
+                "a direction of negative curvature was found: the matrix is not positive definite, so there is no minimum",
             ),
             LinearTermination::IndefinitePreconditioner => Some(
                 "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky",
             ),
             LinearTermination::NotFinite => Some(
-                "the iteration met numbers that are not finite; the matrix's entries may be too large or too small",
+                "the iteration produced numbers that are not finite; the matrix's entries may be too large or too small",
             ),
         }
     }

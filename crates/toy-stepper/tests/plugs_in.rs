@@ -165,7 +165,7 @@ fn a_run_on_disk_is_resumed() {
 fn it_shares_its_state_with_no_other_method() {
     let mut simulation = simulation(SCENE);
     let other = Solver { method: Method::NEWTON, ..Solver::default() };
-    assert!(simulation.set_solver(other).unwrap_err().to_string().contains("another discretisation"));
+    assert!(simulation.set_solver(other).unwrap_err().to_string().contains("different discretisation"));
     let faster =
         Solver { method: FREE_FALL, ..Solver::default() }.with_options(FreeFallOptions { drag: 0.1 });
     simulation.set_solver(faster).unwrap();

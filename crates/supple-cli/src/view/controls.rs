@@ -117,7 +117,7 @@ fn of_stepper(table: &str, option: Adjustable) -> Control {
 /// The stopping criteria of a step.
 fn until_done(solver: &Solver) -> Vec<Control> {
     let help = "The residual measures the imbalance of forces, relative to its value at the start of the step. \
-                A step ends when it has fallen to this part: smaller is more accurate and slower";
+                A step ends when it has fallen to this fraction: smaller is more accurate and slower";
     let tolerance = number(solver.tolerance, [1e-8, 0.5]);
     let most = count(solver.max_iterations, [1, 500]);
     let speed = solver.velocity_tolerance.map(|speed| {

@@ -64,5 +64,5 @@ fn what_is_no_run_is_refused_with_code_2() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not a run of Supple"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a Supple run"));
 }

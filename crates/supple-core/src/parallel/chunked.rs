@@ -14,8 +14,8 @@ pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
 }
 
-/// The results of `part` for all chunks of `0..count`, joined pairwise in a tree whose shape only depends on `count`
-/// and `chunk`; `empty` if `count` is zero.
+/// The results of `part` for all chunks of `0..count`, combined pairwise by `join` in a tree whose shape only depends on
+/// `count` and `chunk`; `empty` if `count` is zero.
 pub fn fold<T: Send>(
     count: usize,
     chunk: usize,
@@ -29,7 +29,7 @@ pub fn fold<T: Send>(
 type FoldPart<'a, T> = &'a (dyn Fn(Range<usize>) -> T + Sync);
 type Join<'a, T> = &'a (dyn Fn(T, T) -> T + Sync);
 
-/// [`fold`] over at least one item; instantiated per type of the result, not per loop.
+/// [`fold`] over at least one item; instantiated once per result type, not per loop.
 pub(super) fn tree<T: Send>(count: usize, chunk: usize, part: FoldPart<'_, T>, join: Join<'_, T>) -> T {
     let part = |c: usize| part(c * chunk..count.min((c + 1) * chunk));
     branch(0..count.div_ceil(chunk), &part, join)
@@ -45,7 +45,7 @@ fn branch<T: Send>(chunks: Range<usize>, part: &(dyn Fn(usize) -> T + Sync), uni
     unite(low, high)
 }
 
-/// Results found at some of many points, in the order of the points. Points without results cost no memory, and
+/// Results found at some of a large number of points, in the order of the points. Points without results cost no memory, and
 /// buffers are reused from search to search.
 #[derive(Debug, Clone)]
 pub struct Found<R> {
@@ -67,7 +67,7 @@ impl<R: Send> Found<R> {
             for i in c * CHUNK..count.min((c + 1) * CHUNK) {
                 let before = found.len();
                 look(i, found);
-                // Where something is found, the next search may find it at all points, and must not allocate then.
+                // The next search may find something at every point of this chunk, and must not allocate then.
                 if before == 0 && !found.is_empty() {
                     found.reserve(CHUNK);
                 }
@@ -75,7 +75,7 @@ impl<R: Send> Found<R> {
         });
     }
 
-    /// Refills a list for each of some parts: `fill` appends what it finds in one of them to its list.
+    /// Refills one list per part: `fill` appends what it finds in the part to its list.
     pub fn fill<P: Sync>(&mut self, parts: &[P], fill: impl Fn(&P, &mut Vec<R>) + Sync) {
         self.for_each_list(parts.len(), |part, found| fill(&parts[part], found));
     }

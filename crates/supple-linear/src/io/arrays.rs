@@ -27,7 +27,7 @@ impl SparseMatrix {
         let checked = |(row, column, value): (u32, u32, f64)| {
             if row as usize >= rows || column as usize >= rows {
                 return Err(LinearError::InvalidMatrix(format!(
-                    "entry ({row}, {column}) lies outside of a matrix of {rows} rows, numbered from 0"
+                    "entry ({row}, {column}) lies outside a matrix of {rows} rows, numbered from 0"
                 )));
             }
             if !value.is_finite() {
@@ -87,7 +87,7 @@ impl CsrArrays<'_> {
         }
         if self.starts.len() > u32::MAX as usize {
             return Err(LinearError::InvalidMatrix(format!(
-                "{} rows; at most {} can be taken",
+                "{} rows exceed the maximum of {}",
                 self.starts.len() - 1,
                 u32::MAX - 1
             )));

@@ -30,8 +30,9 @@ pub(super) fn read_matrix(bytes: &[u8], path: &Path) -> Result<SparseMatrix, Fil
     }
     let rest = scanner.remaining().len();
     if count > (rest + 1) / SHORTEST_ENTRY {
-        return Err(scanner
-            .error(format!("{count} entries do not fit in the remaining {rest} bytes; is it truncated?")));
+        return Err(scanner.error(format!(
+            "{count} entries do not fit in the remaining {rest} bytes; is the file truncated?"
+        )));
     }
     if rows > count {
         return Err(scanner.error(format!(
@@ -73,8 +74,9 @@ pub(super) fn read_array(bytes: &[u8], path: &Path) -> Result<DenseArray, FileEr
     let rest = scanner.remaining().len();
     let count = rows.checked_mul(columns).filter(|&count| count <= rest.div_ceil(2));
     let Some(count) = count else {
-        let problem =
-            format!("{rows} x {columns} numbers do not fit in the remaining {rest} bytes; is it truncated?");
+        let problem = format!(
+            "{rows} x {columns} numbers do not fit in the remaining {rest} bytes; is the file truncated?"
+        );
         return Err(scanner.error(problem));
     };
     let mut values = vec![0.0; count];

@@ -127,7 +127,12 @@ impl Member {
         if self.size / BEST_RATIO > packed.len() {
             return Err((
                 start,
-                format!("`{}` claims {} bytes, which {} cannot hold", self.name, self.size, packed.len()),
+                format!(
+                    "`{}` declares {} bytes, which {} compressed bytes cannot contain",
+                    self.name,
+                    self.size,
+                    packed.len()
+                ),
             ));
         }
         let mut unpacked = Vec::new();

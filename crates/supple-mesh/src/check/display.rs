@@ -82,7 +82,7 @@ impl MeshReport {
         )?;
         writeln!(
             f,
-            "radii       {:.3} least, {:.3} median (1 = regular)",
+            "radii       {:.3} min, {:.3} median (1 = regular)",
             q.radius_ratio_min, q.radius_ratio_median
         )?;
         writeln!(f, "dihedral    {:.1} to {:.1} degrees", q.dihedral_min, q.dihedral_max)

@@ -70,8 +70,7 @@ impl CleanFaces {
             (self.which(|s| s.concave), self.which(|s| s.bent), self.which(|s| s.thin));
         let malformed = "with vertices that do not exist or fewer than 3 corners: repair the file";
         let twice = "with the vertices of an earlier one: delete them";
-        let folding =
-            "with an inner angle above 180 degrees: triangulated, they may fold; triangulate before export";
+        let folding = "with an interior angle above 180 degrees: they may fold when triangulated; triangulate before export";
         let bending = "bent by more than 5 % of the longest side: the triangulation determines the shape";
         let thinness = "lower than 1 % of the longest side: stiff and slow to solve; remesh if you can";
         let findings = [

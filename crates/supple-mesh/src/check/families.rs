@@ -172,7 +172,7 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> FamilyCase {
     }
     case.care_if(
         report.count(FindingKind::Misoriented),
-        "inconsistently oriented faces blur the interior: flip them first",
+        "inconsistently oriented faces make the interior ambiguous: flip them first",
     );
     if report.finding(FindingKind::InsideOut).is_some() {
         case.care.push("it faces inwards: flip all faces first".to_owned());

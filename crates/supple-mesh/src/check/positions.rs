@@ -58,7 +58,7 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
 fn large_size_note(size: f64) -> Finding {
     let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {} m: plausible for a remaining_bytes or a vehicle; a garment or character is probably in \
+        "the largest side is {} m: plausible for a room or a vehicle; a garment or character is probably in \
          {unit}: set scale = {scale} (then {} m)",
         Brief(size),
         Brief(scale * size)

@@ -27,14 +27,14 @@ impl<const N: usize> CornerTrack<N> {
         self.indices.push(value);
     }
 
-    /// The attribute of a mesh with this many corners; `None` without values.
+    /// The attribute of a mesh with this many corners; `None` if it has no values.
     pub(super) fn finish(mut self, corner_count: usize) -> Option<CornerAttribute<N>> {
         self.indices.resize(corner_count, NO_VALUE);
         (!self.values.is_empty()).then_some(CornerAttribute { values: self.values, indices: self.indices })
     }
 }
 
-/// Face labels of one kind, while a file is read: a name applies to all faces until the next.
+/// Face labels of one kind, while a file is read: a name applies to all following faces, up to the next name.
 #[derive(Debug)]
 pub(super) struct LabelTrack {
     labels: FaceLabels,
@@ -88,7 +88,7 @@ pub(super) fn fits(present: usize, more: usize) -> bool {
     present.saturating_add(more) < NO_VALUE as usize
 }
 
-/// The final check of a mesh: an error without vertices, a note without faces.
+/// The final check of a mesh: an error if it has no vertices, a note if it has no faces.
 pub(super) fn finish(
     mut mesh: SurfaceMesh,
     mut notes: Vec<String>,
@@ -125,7 +125,7 @@ pub(super) fn not_finite_note(count: usize) -> Option<String> {
         .then(|| format!("{count} normals or texture coordinates are not finite; they were set to zero"))
 }
 
-/// Colours as stored in the mesh: components from 0 to 1, also if the file's range is 0 to 255.
+/// Colours as stored in the mesh: components from 0 to 1, even if the file uses 0 to 255.
 pub(super) fn unit_colors(mut colors: Vec<[f32; 4]>, has_alpha: bool) -> Vec<[f32; 4]> {
     let components = if has_alpha { 4 } else { 3 };
     let bytes = colors.iter().any(|color| color[..components].iter().any(|&c| c > 1.0));

@@ -57,9 +57,10 @@ impl OffReader<'_> {
             return Ok(OffVertexLayout { normal: false, color: false, texture: false });
         }
         let Some(mut prefix) = word.strip_suffix(b"OFF") else {
-            return Err(
-                ahead.error(format!("an OFF file starts with `OFF`, found {}; is this one?", shown(word)))
-            );
+            return Err(ahead.error(format!(
+                "an OFF file starts with `OFF`, found {}; is this an OFF file?",
+                shown(word)
+            )));
         };
         self.scan = ahead;
         let mut takes = |mark: &[u8]| {
@@ -139,7 +140,8 @@ impl OffReader<'_> {
             }
             _ if length == 0 => {
                 self.notes.push(
-                    "the header declares more than positions, but the vertices have nothing else".to_owned(),
+                    "the header declares more than positions, but the vertices have no other values"
+                        .to_owned(),
                 );
                 Ok(plain)
             }
@@ -207,7 +209,7 @@ impl OffReader<'_> {
     fn finish(mut self, path: &Path) -> Result<LoadedMesh, FileError> {
         if let Some(token) = self.scan.token() {
             self.notes.push(format!(
-                "everything from {} in line {} on is ignored",
+                "everything from {} on line {} onwards is ignored",
                 shown(token),
                 self.scan.line()
             ));

@@ -16,7 +16,7 @@ impl TorusShape {
         check_length("torus's minor radius", self.minor_radius)?;
         if self.minor_radius >= self.major_radius {
             return Err(Error::Invalid(format!(
-                "the torus's minor radius of {} m is not below its major radius of {} m: it would intersect itself",
+                "the torus's minor radius of {} m must be less than its major radius of {} m: it would intersect itself",
                 self.minor_radius, self.major_radius
             )));
         }

@@ -27,7 +27,7 @@ pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     if net.triangles.is_empty() {
         let size = (shape.bounds().1 - shape.bounds().0).max_element();
         return Err(Error::Invalid(format!(
-            "no point of a grid with a cell of {cell} m lies inside the shape, which is {size} m large; use a smaller \
+            "no point of a grid with a cell of {cell} m lies inside the shape, whose size is {size} m; use a smaller \
              cell"
         )));
     }

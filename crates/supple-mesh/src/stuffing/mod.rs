@@ -69,8 +69,8 @@ pub fn stuff<F: SignedField + ?Sized>(
     let tets = cut_tets(&lattice, &cut);
     if tets.is_empty() {
         return Err(Error::Invalid(format!(
-            "no tetrahedron fits: no lattice point with a cell of {cell} m lies inside the shape, which is {} m \
-             large; use a smaller cell",
+            "no tetrahedron fits: no lattice point with a cell of {cell} m lies inside the shape, whose size is {} \
+             m; use a smaller cell",
             (bounds.1 - bounds.0).max_element()
         )));
     }

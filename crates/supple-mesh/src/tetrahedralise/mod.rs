@@ -174,7 +174,7 @@ impl SurfaceField {
         Err(Error::Invalid(format!(
             "the surface encloses no well-defined volume: {} edges are open or lie between inconsistently oriented faces, \
              and with a cell of {cell} m the winding number gives {volume:.4e} m3 where the faces enclose {:.4e} m3; close \
-             it and let its faces agree, use a smaller cell, or simulate it as cloth",
+             it and orient its faces consistently, use a smaller cell, or simulate it as cloth",
             self.open_edges, self.volume
         )))
     }
@@ -221,7 +221,7 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
     (pieces > surface_pieces).then(|| {
         format!(
             "with a cell of {cell} m the body has {pieces} pieces, but the surface has {surface_pieces}: use a \
-             smaller cell if they should hang together"
+             smaller cell if they should be connected"
         )
     })
 }

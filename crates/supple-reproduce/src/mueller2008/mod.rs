@@ -62,7 +62,7 @@ pub(super) static ALL: [Reproduction; 3] = [
                 name: "columns",
                 default: 46.0,
                 range: [2.0, 1e3],
-                meaning: "cells across; 46 make 11592 triangles",
+                meaning: "cells across; 46 give 11592 triangles",
             },
             SECONDS,
         ],

@@ -28,11 +28,15 @@ const STEPS: Parameter = Parameter {
     name: "steps",
     default: 80.0,
     range: [1.0, 1e5],
-    meaning: "steps of 1/100 s before the system is taken",
+    meaning: "steps of 1/100 s before the system is extracted",
 };
 
-const FIRST: Parameter =
-    Parameter { name: "first", default: 40.0, meaning: "steps before the first system is taken", ..STEPS };
+const FIRST: Parameter = Parameter {
+    name: "first",
+    default: 40.0,
+    meaning: "steps before the first system is extracted",
+    ..STEPS
+};
 
 /// All reproductions of the paper.
 pub(super) static ALL: [Reproduction; 14] = [
@@ -57,7 +61,7 @@ pub(super) static ALL: [Reproduction; 14] = [
                 name: "frame",
                 default: 12.0,
                 range: [1.0, 1e4],
-                meaning: "the frame whose first step is taken",
+                meaning: "the frame whose first step is used",
             },
             Parameter {
                 name: "budget",
@@ -125,11 +129,11 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-fig21",
-        title: "cost for growing numbers of contacts of a cloth wound up by a ball",
+        title: "cost as contacts increase: a cloth wound up by a rotating ball",
         parameters: &[
             RESOLUTION,
             FIRST,
-            Parameter { default: 120.0, meaning: "steps before the last system is taken", ..STEPS },
+            Parameter { default: 120.0, meaning: "steps before the last system is extracted", ..STEPS },
             Parameter {
                 name: "thickness",
                 default: 0.004,
@@ -141,11 +145,11 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-stacked",
-        title: "cost for growing numbers of contacts of ten cloths falling on each other",
+        title: "cost as contacts increase: ten cloths falling onto each other",
         parameters: &[
             RESOLUTION,
             Parameter { default: 5.0, ..FIRST },
-            Parameter { default: 65.0, meaning: "steps before the last system is taken", ..STEPS },
+            Parameter { default: 65.0, meaning: "steps before the last system is extracted", ..STEPS },
         ],
         run: scaling::stacked,
     },

@@ -129,7 +129,7 @@ fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
     let (first, last) = (request.count("first"), request.count("steps"));
     if last < first {
         return Err(Failure::usage(anyhow::anyhow!(
-            "steps={last}: the last system cannot be taken before first={first}"
+            "steps={last}: the last system cannot be extracted before first={first}"
         )));
     }
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

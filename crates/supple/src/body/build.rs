@@ -240,7 +240,7 @@ impl Body {
             return Ok(());
         }
         let models = Model::ALL.into_iter().filter(|model| fits(*model)).map(Model::name);
-        let problem = format!("body `{}` is {kind}, which its `model` does not fit", self.name);
+        let problem = format!("body `{}` is {kind}, which its `model` does not support", self.name);
         Err(Error::Invalid(format!("{problem}; use one of {}", list(models))))
     }
 

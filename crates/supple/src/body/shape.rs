@@ -84,7 +84,7 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShap
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
         ShapeSource::Mesh(mesh) => from_users_surface(mesh.as_ref().clone(), cell, Vec::new()),
         ShapeSource::Tets(_) if cell.is_some() => {
-            Err(Error::Invalid("it has tetrahedra already: leave out the body's `cell`".into()))
+            Err(Error::Invalid("it already has tetrahedra: leave out the body's `cell`".into()))
         }
         ShapeSource::Tets(tets) => Ok(from_tets(tets.as_ref().clone(), Vec::new())),
         ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
@@ -104,7 +104,7 @@ fn from_file(path: &Path, cell: Option<f64>) -> Result<BuiltShape, Error> {
     match loaded.mesh {
         Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
         Mesh::Tets(_) if cell.is_some() => {
-            let problem = "it has tetrahedra already: leave out the body's `cell`";
+            let problem = "it already has tetrahedra: leave out the body's `cell`";
             Err(supple_core::FileError::whole(path, problem).into())
         }
         Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
@@ -160,9 +160,7 @@ fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<BuiltShape, Error> {
             Ok(from_tets(BoxShape { size, cells }.tets(1.0)?, Vec::new()))
         }
         (Some(cells), None) => from_surface(BoxShape { size, cells }.surface(1.0)?, None, Vec::new()),
-        _ => Err(Error::Invalid(
-            "a box needs either `cells`, as cloth, or the body's `cell`, as a solid".into(),
-        )),
+        _ => Err(Error::Invalid("a box needs either `cells` (cloth) or the body's `cell` (solid)".into())),
     }
 }
 

@@ -630,7 +630,7 @@ impl Stepper for ImplicitStepper {
             names.push("...".to_owned());
         }
         let count = crossings.len();
-        vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
+        vec![format!("{count} pairs of triangles intersect at the start ({}); {fate}", names.join("; "))]
     }
 
     fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {

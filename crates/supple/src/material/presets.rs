@@ -53,11 +53,11 @@ const fn solid(
 // Columns: kg/m², thickness in m, stretch in N/m, bending in N·m, friction; and for solids kg/m³, Young's modulus in
 // Pa, Poisson's ratio, friction, damping time in s. A solid used as cloth is a sheet of 1 mm.
 static PRESETS: [Preset; 14] = [
-    fabric("cotton", "plain-woven shirting, 150 g/m²", [0.15, 0.0004, 2000.0, 6e-6, 0.4]),
+    fabric("cotton", "plain-weave shirting, 150 g/m²", [0.15, 0.0004, 2000.0, 6e-6, 0.4]),
     fabric("silk", "satin for dresses and scarves, 85 g/m²", [0.085, 0.0002, 1500.0, 1.5e-6, 0.2]),
     fabric("denim", "twill for jeans, 400 g/m²", [0.4, 0.0008, 5000.0, 6e-5, 0.5]),
     fabric("wool", "worsted suiting, 250 g/m²", [0.25, 0.0006, 1000.0, 1e-5, 0.4]),
-    fabric("linen", "plain-woven, crisp, 200 g/m²", [0.2, 0.0004, 3500.0, 2e-5, 0.4]),
+    fabric("linen", "plain weave, crisp, 200 g/m²", [0.2, 0.0004, 3500.0, 2e-5, 0.4]),
     fabric("jersey", "single knit for T-shirts, 180 g/m²", [0.18, 0.0006, 500.0, 3e-6, 0.4]),
     fabric("nylon", "ripstop for kites and jackets, 60 g/m²", [0.06, 0.0001, 4000.0, 3e-6, 0.3]),
     fabric("canvas", "tent and tarpaulin cloth, 500 g/m²", [0.5, 0.0009, 8000.0, 1e-4, 0.5]),
@@ -108,7 +108,7 @@ pub(super) fn find(name: &str) -> Result<Material, String> {
     found.map(Preset::material).ok_or_else(|| {
         let names = || PRESETS.iter().map(|preset| preset.name);
         let hint = did_you_mean(name, names());
-        format!("there is no material `{name}`{hint} There are {}", list(names()))
+        format!("there is no material `{name}`{hint} Available: {}", list(names()))
     })
 }
 

@@ -46,7 +46,7 @@ impl FrameCache {
         // A run killed before its first frame has nothing to lose and nothing to resume.
         let has_frames = !numbered_files(&frames_folder(dir), frame_name)?.is_empty();
         if holds_run && has_frames && !replace {
-            let problem = "the folder contains a run already: resume it (`--resume`), replace it (`--replace`) or choose another";
+            let problem = "the folder already contains a run: resume it (`--resume`), replace it (`--replace`) or choose another";
             return Err(FileError::whole(dir, problem));
         }
         let cache = Self { lock: Some(lock_for_writing(dir)?), ..Self::new(dir, info) };
@@ -350,7 +350,7 @@ mod tests {
             assert!(error.problem.contains("thesis.tex"), "{error}");
         }
         assert_eq!(names_in(run.path()).unwrap(), ["thesis.tex"]);
-        assert!(FrameCache::open(run.path()).unwrap_err().problem.contains("not a run of Supple"));
+        assert!(FrameCache::open(run.path()).unwrap_err().problem.contains("not a Supple run"));
     }
 
     #[test]

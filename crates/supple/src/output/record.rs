@@ -126,7 +126,7 @@ fn check_kind(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileErr
     }
     let remedy = if version > kind.version { "use a newer Supple" } else { "run the scene again" };
     let problem = format!(
-        "the {} has layout version {version}, this program reads version {}; {remedy}",
+        "the {} has layout version {version}, but this program reads version {}; {remedy}",
         kind.name, kind.version
     );
     Err(FileError::byte(path, 12, problem))

@@ -62,7 +62,7 @@ pub(super) fn is_run(run: &Path) -> Result<bool, FileError> {
         Some(name) => Err(FileError::whole(
             run,
             format!(
-                "the folder is not empty and not a run of Supple (it contains {name:?}); choose a new folder"
+                "the folder is not empty and not a Supple run (it contains {name:?}); choose a new folder"
             ),
         )),
     }
@@ -87,7 +87,7 @@ pub(super) fn read_info(run: &Path) -> Result<RunInfo, FileError> {
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::whole(
             run,
-            "this is not a run of Supple (frames/run.json is missing); give the folder named by --out of a run",
+            "this is not a Supple run (frames/run.json is missing); give the folder named by --out of a run",
         ),
         _ => FileError::io(&path, "read", &e),
     })?;
@@ -107,8 +107,9 @@ fn check_record(path: &Path, record: RunRecord) -> Result<RunInfo, FileError> {
         ));
     }
     if version != VERSION {
-        let problem =
-            format!("run of version {version}, this program reads version {VERSION}; use a newer Supple");
+        let problem = format!(
+            "the run has version {version}, but this program reads version {VERSION}; use a newer Supple"
+        );
         return Err(FileError::whole(path, problem));
     }
     if !(info.fps.is_finite() && info.fps > 0.0) {

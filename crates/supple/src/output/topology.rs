@@ -96,7 +96,7 @@ pub(super) fn fault(mesh: &SurfaceMesh) -> Option<String> {
         return Some("a clone of a vertex does not come after it".into());
     }
     if mesh.colors.as_ref().is_some_and(|colors| colors.len() != vertices) {
-        return Some(format!("there is not one colour for each of the {vertices} vertices"));
+        return Some(format!("the number of colours does not match the {vertices} vertices"));
     }
     let labels = mesh.labels.iter().find_map(|labels| {
         list_fault("face labels", &labels.label_of_face, mesh.face_count(), labels.names.len(), NO_LABEL)
@@ -156,7 +156,7 @@ fn read_labels(reader: &mut PayloadReader) -> Result<FaceLabels, FileError> {
     let code: u8 = reader.number()?;
     let kind = *LABEL_KINDS
         .get(usize::from(code))
-        .ok_or_else(|| reader.error(format!("unknown kind {code} of face labels")))?;
+        .ok_or_else(|| reader.error(format!("unknown face label kind {code}")))?;
     Ok(FaceLabels { kind, names: read_strings(reader)?, label_of_face: reader.list("the face labels")? })
 }
 

@@ -16,7 +16,7 @@ pub struct Adjustable {
 /// The value of an option, and what it may become.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AdjustableValue {
-    /// A whole number, with the least and the largest offered.
+    /// An integer, with the smallest and the largest value offered.
     Count(u32, [u32; 2]),
     /// A number, with the least and the largest offered.
     Number(f64, [f64; 2]),
@@ -27,7 +27,7 @@ pub enum AdjustableValue {
 }
 
 impl Adjustable {
-    /// A whole number.
+    /// An integer.
     pub fn count(
         key: &'static str,
         label: &'static str,

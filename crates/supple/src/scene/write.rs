@@ -1,4 +1,4 @@
-//! Writes a scene back to TOML: every default written out, file names absolute.
+//! Writes a scene back to TOML, with every default written out and absolute file names.
 
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -6,8 +6,8 @@ use crate::scene::{Scene, ShapeSource};
 use supple_core::Error;
 
 impl Scene {
-    /// The scene as TOML, with every default written out and every file name absolute, so that it reads back equal
-    /// from any folder. A mesh built in memory has no file and cannot be written.
+    /// The scene as TOML, with every default written out and every file name absolute, so that it can be
+    /// read back unchanged from any folder. A mesh built in memory has no file and cannot be written.
     pub fn to_toml(&self) -> Result<String, Error> {
         let in_memory =
             |shape: &crate::scene::Shape| matches!(shape.source, ShapeSource::Mesh(_) | ShapeSource::Tets(_));
@@ -28,7 +28,7 @@ impl Scene {
     }
 }
 
-/// Top tables get headers, `[[body.region]]` too; everything deeper stays on its line.
+/// Top-level tables and `[[body.region]]` get headers; everything deeper stays inline.
 fn lay_out(document: &mut DocumentMut) {
     spread(document.as_table_mut(), &["body", "pin", "seam", "collider"]);
     if let Some(bodies) = document.get_mut("body").and_then(Item::as_array_of_tables_mut) {

@@ -371,7 +371,7 @@ impl Simulation {
 }
 
 fn unknown(what: &str) -> Error {
-    Error::Invalid(format!("no such {what}: it was removed, or belongs to another simulation"))
+    Error::Invalid(format!("there is no such {what}: it was removed, or belongs to another simulation"))
 }
 
 fn remove_where<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Option<()> {

@@ -343,7 +343,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         ("mesh-sequence = \"bar.glb\"", &["bar.glb", "20 vertices", "`sheet` has 4", "export"][..]),
         ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "there are no mesh files"]),
         ("gltf-skin = \"sheet_0.obj\"", &["sheet_0.obj", ".glb or .gltf"]),
-        ("gltf-skin = \"bar.glb\", animation = \"run\"", &["`run`", "there are `bend`"]),
+        ("gltf-skin = \"bar.glb\", animation = \"run\"", &["`run`", "available: `bend`"]),
         ("gltf-skin = \"bar.glb\", blend_in = -1.0", &["`blend_in` is -1", "0 or above"]),
         ("collider = \"bal\"", &["`bal`", "`ball`"]),
     ] {

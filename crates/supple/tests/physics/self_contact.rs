@@ -284,7 +284,7 @@ fn a_tangled_start_is_told_and_drawn_apart() {
     let start = crossings(&triangles(&simulation));
     assert!(start > 0);
     let notes = simulation.notes().join("\n");
-    assert!(notes.contains(&format!("{start} pairs of triangles cross at the start")), "{notes}");
+    assert!(notes.contains(&format!("{start} pairs of triangles intersect at the start")), "{notes}");
     assert!(notes.contains("`lower` at vertices") && notes.contains("separated gradually"), "{notes}");
     assert_eq!(simulation.step(1.0 / 60.0).unwrap().crossings, Some(start as u32));
     let mut apart = None;

@@ -360,6 +360,6 @@ fn scenes_can_ask_for_every_export_format_and_for_no_other() {
     let words = ExportFormat::ALL.map(ExportFormat::name);
     assert_eq!(problems(&words), [""; 0]);
     let [unknown] = &problems(&["fbx"])[..] else { panic!("one problem was expected") };
-    let named = unknown.split("There are ").nth(1).unwrap().split('`').skip(1).step_by(2);
+    let named = unknown.split("Available: ").nth(1).unwrap().split('`').skip(1).step_by(2);
     assert!(named.eq(words), "{unknown}");
 }

@@ -116,8 +116,8 @@ fn a_wrong_word_is_refused_with_the_nearest() {
 fn a_wrong_type_is_refused_with_what_was_found_and_what_is_needed() {
     let cases: [(&str, u64, &[&str]); 13] = [
         ("[time]\nfps = \"fast\"\n", 2, &["`time.fps` must be a number, found the string \"fast\""]),
-        ("[time]\nframes = -1\n", 2, &["`time.frames` must be a whole number", "found -1"]),
-        ("[time]\nframes = 1.5\n", 2, &["must be a whole number", "found 1.5"]),
+        ("[time]\nframes = -1\n", 2, &["`time.frames` must be an integer", "found -1"]),
+        ("[time]\nframes = 1.5\n", 2, &["must be an integer", "found 1.5"]),
         (
             "[world]\ngravity = [0, 1]\n",
             2,
@@ -162,14 +162,14 @@ fn contradicting_keys_are_refused() {
         (
             "[[body]]\nname = \"a\"\nshape = { scale = 2 }\n",
             3,
-            "`body.shape` must hold exactly one of the keys `file`",
+            "`body.shape` must have exactly one of the keys `file`",
         ),
         (
             "[[body]]\nname = \"a\"\nshape = { file = \"a\", character = \"octopus\" }\n",
             3,
             "found `file`, `character`",
         ),
-        ("[[pin]]\nbody = \"a\"\nselection = {}\n", 3, "`pin.selection` must hold exactly one of the keys"),
+        ("[[pin]]\nbody = \"a\"\nselection = {}\n", 3, "`pin.selection` must have exactly one of the keys"),
         ("[[pin]]\nbody = \"a\"\nselection = \"nearest\"\n", 3, "needs a value: {"),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"hard\"\nstiffness = 3\n",
@@ -207,7 +207,7 @@ fn text_that_is_not_toml_is_refused_at_its_line() {
     assert_refused("[time]\nfps = = 3\n", 2, &["not valid TOML"]);
     assert_refused("[time]\nfps = 3\nfps = 4\n", 3, &["not valid TOML", "duplicate key"]);
     assert_refused("[time\n", 1, &["not valid TOML"]);
-    assert_refused("[time]\nframes = 99999999999999999999\n", 2, &["does not fit a 64-bit whole number"]);
+    assert_refused("[time]\nframes = 99999999999999999999\n", 2, &["does not fit a 64-bit integer"]);
     let dots = ".".repeat(100);
     read(&format!("# {dots}\ndescription = \"{dots}\"\n{BODY}")).unwrap();
     let deep = format!("a{} = 1\n", ".a".repeat(100_000));
@@ -271,7 +271,7 @@ fn numbers_out_of_range_are_refused_at_their_line() {
             "[[pin]]\nbody = \"cloth\"\nselection = \"all\"\n[[pin.follows.keyframes]]\ntime = 1\n\
              [[pin.follows.keyframes]]\ntime = 1\n",
             10,
-            "the keyframe at 1 s comes after that at 1 s; times must rise",
+            "the keyframe at 1 s comes after that at 1 s; times must increase",
         ),
         (
             "[[pin]]\nbody = \"cloth\"\nselection = { box = { min = [1, 0, 0], max = [0, 0, 0] } }\n",
@@ -335,7 +335,7 @@ fn a_box_says_cells_as_cloth_or_cell_as_a_solid_but_not_both() {
 #[test]
 fn names_must_be_there_once_and_refer_to_something() {
     assert_refused("[time]\n", 1, &["the scene has no [[body]]"]);
-    assert_refused_after_body(BODY, 5, &["an earlier body is called `cloth` too"]);
+    assert_refused_after_body(BODY, 5, &["an earlier body is also called `cloth`"]);
     assert_refused(&BODY.replace("cloth", ""), 2, &["a body needs a name"]);
     assert_refused(&BODY.replace("cloth", "../x"), 2, &["cannot be a body's name"]);
     let pin = "[[pin]]\nbody = \"clth\"\nselection = \"all\"\n";
@@ -343,7 +343,7 @@ fn names_must_be_there_once_and_refer_to_something() {
     let seam = "[[seam]]\nbodies = [\"cloth\",\n\"moth\"]\nselections = [\"all\", \"all\"]\n";
     assert_refused_after_body(seam, 6, &["there is no body called `moth`"]);
     let follows = "[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = { collider = \"ball\" }\n";
-    assert_refused_after_body(follows, 7, &["there is no collider called `ball`. There is none"]);
+    assert_refused_after_body(follows, 7, &["there is no collider called `ball`. There are none"]);
 }
 
 #[test]
@@ -468,17 +468,17 @@ fn sets_change_what_they_name() {
 fn a_bad_set_is_refused_with_its_own_text() {
     let cases = [
         ("time.frames", "expected KEY=VALUE"),
-        ("body.clot.cell=1", "there is no `body` called `clot`; did you mean `cloth`? There are `cloth`"),
+        ("body.clot.cell=1", "there is no `body` called `clot`; did you mean `cloth`? Available: `cloth`"),
         ("pin.3.stiffness=1", "there is no `pin` number 3; there are 1"),
         ("pin.cloth.stiffness=1", "Name it by its number"),
         ("solver.methd=newton", "`methd` is not a key of [solver]; did you mean `method`?"),
         ("solver.method=newtom", "did you mean `newton`?"),
-        ("time.frames=many", "must be a whole number"),
+        ("time.frames=many", "must be an integer"),
         ("world.gravity=[0, 1", "is not a TOML value"),
         ("body.cloth.name.x=1", "`name` is a single value and has no `x`"),
         ("a..b=1", "is not a dotted path"),
         ("=1", "is not a dotted path"),
-        ("collider.ball.shape.plane.normal=[0,1,0]", "must hold exactly one of the keys"),
+        ("collider.ball.shape.plane.normal=[0,1,0]", "must have exactly one of the keys"),
     ];
     for (set, message) in cases {
         let error = with_sets(&[set]).map(|_| ()).unwrap_err().to_string();

@@ -406,7 +406,7 @@ fn a_mesh_made_in_memory_is_simulated_but_not_written() {
     assert!(scene.to_toml().unwrap_err().to_string().contains("body `leaf` has a mesh made in memory"));
     let broken = supple::mesh::SurfaceMesh { corners: vec![0, 2, 9], ..mesh };
     let error = Scene::builder().body(Body::from_mesh("leaf", broken)).build().unwrap_err().to_string();
-    assert!(error.contains("names vertex 9; it has 3"), "{error}");
+    assert!(error.contains("refers to vertex 9; it has 3 vertices"), "{error}");
 }
 
 #[test]

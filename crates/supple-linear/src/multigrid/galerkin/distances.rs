@@ -1,12 +1,12 @@
-//! Lengths of edges for furthest-point sampling. The paper (section 4.1) measures space and therefore assumes a homogeneous
+//! Lengths of edges for furthest-point sampling. The paper (section 4.1) uses Euclidean lengths and therefore assumes a homogeneous
 //! material. Here a weak coupling is a long edge:
 //!
 //! ```text
 //! length_ij = |X_i - X_j| / √s_ij        s_ij = |A_ij| / √(|A_ii| |A_jj|)
 //! ```
 //!
-//! Inside any one material `s` is the same number whatever its stiffness; across an interface between a soft and a stiff
-//! one it is small, so that no coarse node straddles it. Without positions `|X_i - X_j|` is 1.
+//! Within one material `s` does not depend on the stiffness; across an interface between a soft and a stiff material it
+//! is small, so that no coarse node straddles the interface. Without positions `|X_i - X_j|` is 1.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -19,12 +19,12 @@ use crate::{BlockMatrix, LinearOperator};
 pub enum Distances {
     /// Along the edges of the mesh, as in the paper.
     Geodesic,
-    /// The same, longer where the coupling is weak relative to its ends.
+    /// The same, longer where the coupling is weak relative to the diagonal blocks of its ends.
     #[default]
     Stiffness,
 }
 
-/// Couplings below this fraction of their ends are clamped to it.
+/// Lower limit of `s`; weaker couplings are clamped to it.
 const WEAKEST: f64 = 1e-6;
 
 /// The length of every block of the matrix's pattern as an edge.
@@ -44,7 +44,7 @@ pub(super) fn edge_lengths(
         };
         // Coincident nodes are close, but not identical.
         let space = if space.is_finite() { space.max(1e-6) } else { 1.0 };
-        // A strength that is not a number is refused later, with the matrix; it must not disturb the sampling.
+        // If the strength is NaN, the matrix is rejected later; until then it must not disturb the sampling.
         let strength = if strength >= WEAKEST { strength.min(1.0) } else { WEAKEST };
         (space / strength.sqrt()) as f32
     };
@@ -83,7 +83,7 @@ mod tests {
         let lengths = edge_lengths(&matrix, Some(&positions), Distances::Stiffness);
         let of = |a: usize, b: usize| lengths[matrix.pattern().slot(a, b).unwrap()];
         assert!((of(1, 2) - of(6, 7)).abs() < 1e-6 * of(1, 2));
-        // Node 4 has the stiffness of both sides: the soft coupling is weak against it.
+        // Node 4 has the stiffness of both sides: the soft coupling is weak relative to it.
         assert!(of(3, 4) > 10.0 * of(2, 3) && (of(3, 4) - of(4, 3)).abs() < 1e-6 * of(3, 4));
         let plain = edge_lengths(&matrix, Some(&positions), Distances::Geodesic);
         let slots = pairs.iter().map(|&[a, b]| matrix.pattern().slot(a as usize, b as usize).unwrap());

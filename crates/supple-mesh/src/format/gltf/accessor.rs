@@ -20,7 +20,7 @@ impl Buffers<'_> {
             Shape::Mat2 | Shape::Mat3 => false,
         };
         if !flat || accessor.shape.components() != N {
-            return Err(fail(format!("{N} components are wanted, its type is {:?}", accessor.shape)));
+            return Err(fail(format!("expected {N} components, but its type is {:?}", accessor.shape)));
         }
         let (count, size) = (accessor.count, N * accessor.component.size());
         let decode = |bytes: &[u8]| components::<N>(accessor.component, accessor.normalized, bytes);
@@ -31,7 +31,7 @@ impl Buffers<'_> {
             None if count <= self.file_size => vec![[0.0; N]; count],
             None => {
                 return Err(fail(format!(
-                    "{count} values without a buffer view, more than the file has bytes"
+                    "it declares {count} values without a buffer view, more than the file has bytes"
                 )));
             }
         };
@@ -53,7 +53,7 @@ impl Buffers<'_> {
     /// The values of an index accessor.
     pub(super) fn read_indices(&self, accessor: &Accessor) -> Result<Vec<u32>, FileError> {
         if !accessor.component.is_index() {
-            let problem = format!("accessor {} (indices) holds no unsigned whole numbers", accessor.index);
+            let problem = format!("accessor {} (indices) does not contain unsigned integers", accessor.index);
             return Err(self.error(problem));
         }
         Ok(self.read::<1>(accessor, "indices")?.into_iter().map(|[index]| index as u32).collect())

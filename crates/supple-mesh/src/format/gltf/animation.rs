@@ -38,7 +38,7 @@ fn find<'d>(document: &'d Document, name: Option<&str>) -> Result<(usize, &'d An
         let known = if names.is_empty() {
             "its animations have no names; leave out `animation` for the first".to_owned()
         } else {
-            format!("there are {}", names.join(", "))
+            format!("available: {}", names.join(", "))
         };
         format!("there is no animation called `{name}`: {known}")
     })
@@ -75,13 +75,13 @@ fn check(times: &[f64], values: &Values, interpolation: Interpolation) -> Result
     let each = if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
     if times.is_empty() || count != each * times.len() {
         let keys = times.len();
-        return Err(format!("{count} values for {keys} keys; {each} for each of at least one are wanted"));
+        return Err(format!("{count} values for {keys} keys; expected {each} per key, and at least one key"));
     }
     if !finite || times.iter().any(|time| !time.is_finite()) {
         return Err("a key is not finite; export the animation again".to_owned());
     }
     match times.windows(2).position(|pair| pair[0] >= pair[1]) {
-        Some(key) => Err(format!("key {} is not later than the one before it; times must rise", key + 1)),
+        Some(key) => Err(format!("key {} is not later than the one before it; times must increase", key + 1)),
         None => Ok(()),
     }
 }

@@ -47,7 +47,7 @@ fn split_glb<'a>(bytes: &'a [u8], path: &Path) -> Result<GlbParts<'a>, FileError
     if length > bytes.len() {
         return Err(fail(
             bytes.len(),
-            format!("the GLB header says {length} bytes, the file has {}", bytes.len()),
+            format!("the GLB header declares {length} bytes, but the file has {}", bytes.len()),
         ));
     }
     let (mut json, mut blob, mut at) = (None, None, 12);
@@ -122,7 +122,7 @@ fn load_buffer<'a>(buffer: &Buffer, blob: Option<&'a [u8]>, path: &Path) -> Resu
         }),
     };
     if data.len() < length {
-        return Err(format!("it should have {length} bytes, {} are there", data.len()));
+        return Err(format!("it should have {length} bytes, but has {}", data.len()));
     }
     Ok(data)
 }
@@ -142,7 +142,7 @@ fn read_beside(uri: &str, length: usize, path: &Path) -> Result<Vec<u8>, String>
     let shown = uri.escape_debug();
     if uri.contains(':') || uri.starts_with('/') || uri.starts_with('\\') {
         return Err(format!(
-            "`{shown}` is not a file beside the glTF; save the buffers with it, or use .glb"
+            "`{shown}` is not a file in the folder of the glTF file; save the buffers there, or use .glb"
         ));
     }
     let name = decode_percent(uri).ok_or_else(|| format!("`{shown}` is not a valid file name"))?;

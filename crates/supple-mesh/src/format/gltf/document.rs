@@ -181,7 +181,7 @@ fn check_version(root: &Object<'_>) -> Result<(), String> {
         return Ok(());
     }
     let shown = version.escape_debug();
-    Err(asset.error("version", &format!("is `{shown}`; only version 2 can be read, so export it again")))
+    Err(asset.error("version", &format!("is `{shown}`; only version 2 can be read; export it again")))
 }
 
 /// What there is to refer to.
@@ -297,7 +297,7 @@ impl Primitive {
             Some(4) | None => Mode::Triangles,
             Some(5) => Mode::TriangleStrip,
             Some(6) => Mode::TriangleFan,
-            Some(mode) => return Err(primitive.error("mode", &format!("is {mode}; modes are 0 to 6"))),
+            Some(mode) => return Err(primitive.error("mode", &format!("is {mode}; it must be 0 to 6"))),
         };
         Ok(Self {
             attributes,
@@ -387,7 +387,7 @@ impl Sparse {
         };
         let index_component = Component::new(&indices)?;
         if !index_component.is_index() {
-            return Err(indices.error("componentType", "must be 5121, 5123 or 5125: unsigned whole numbers"));
+            return Err(indices.error("componentType", "must be 5121, 5123 or 5125: unsigned integers"));
         }
         Ok(Self {
             count: sparse.require("count", sparse.number("count")?)?,
@@ -409,7 +409,7 @@ impl Component {
             5125 => Self::U32,
             5126 => Self::F32,
             _ => {
-                let problem = format!("is {number}; types of components are 5120 to 5123, 5125 and 5126");
+                let problem = format!("is {number}; component types are 5120 to 5123, 5125 and 5126");
                 return Err(object.error("componentType", &problem));
             }
         })
@@ -462,9 +462,7 @@ impl View {
         let stride = view.number("byteStride")?;
         if let Some(stride) = stride.filter(|stride| !STRIDES.contains(stride)) {
             let (least, most) = STRIDES.into_inner();
-            return Err(
-                view.error("byteStride", &format!("is {stride}; strides are {least} to {most} bytes"))
-            );
+            return Err(view.error("byteStride", &format!("is {stride}; it must be {least} to {most} bytes")));
         }
         Ok(Self {
             buffer: required(view, "buffer", lists.buffers)?,

@@ -47,10 +47,10 @@ impl<'v> Object<'v> {
         Ok(List { entry, count: self.values(key)?.len() })
     }
 
-    /// An unsigned whole number.
+    /// An unsigned integer.
     pub(super) fn number(&self, key: &str) -> Result<Option<usize>, String> {
         let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-        self.field(key, whole, "must be an unsigned whole number")
+        self.field(key, whole, "must be an unsigned integer")
     }
 
     pub(super) fn flag(&self, key: &str) -> Result<bool, String> {
@@ -105,7 +105,7 @@ impl<'v> Object<'v> {
             match value.as_u64().map(|index| usize::try_from(index).unwrap_or(usize::MAX)) {
                 Some(index) if index < list.count => Ok(index),
                 Some(index) => Err(self.missing_entry(&key, index, list)),
-                None => Err(self.error(&key, "must be an unsigned whole number")),
+                None => Err(self.error(&key, "must be an unsigned integer")),
             }
         };
         self.values(key)?.iter().enumerate().map(reference).collect()

@@ -52,7 +52,7 @@ fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, Fil
             return Err(FileError::whole(path, problem));
         }
         if !harmless.iter().any(|known| extension.starts_with(known)) {
-            notes.push(format!("the file requires the extension {shown}, which is not known here"));
+            notes.push(format!("the file requires the extension {shown}, which is not supported"));
         }
     }
     Ok(notes)
@@ -136,7 +136,7 @@ impl<'a> GltfReader<'a> {
         if let Some(scene) = document.scenes.get(document.scene.unwrap_or(0)) {
             return scene.clone();
         }
-        self.notes.push("the file has no scene; all its nodes are taken".to_owned());
+        self.notes.push("the file has no scene; all its nodes are used".to_owned());
         let mut is_child = vec![false; document.nodes.len()];
         for &child in document.nodes.iter().flat_map(|node| &node.children) {
             is_child[child] = true;
@@ -151,7 +151,8 @@ impl<'a> GltfReader<'a> {
         let mut open: Vec<_> = roots.into_iter().map(|node| (node, DMat4::IDENTITY)).collect();
         while let Some((node, parent)) = open.pop() {
             if std::mem::replace(&mut seen[node], true) {
-                let problem = format!("node {node} has two parents, or is its own; nodes must form a tree");
+                let problem =
+                    format!("node {node} has two parents or is its own ancestor; nodes must form a tree");
                 return Err(FileError::whole(self.path, problem));
             }
             let to_world = parent * nodes[node].matrix();
@@ -375,12 +376,12 @@ impl<'a> GltfReader<'a> {
         }
         self.mesh.labels = [self.object, self.material].into_iter().filter_map(|t| t.finish(faces)).collect();
         if self.skipped_primitives > 0 {
-            self.notes.push(format!("{} primitives without triangles are left out", self.skipped_primitives));
+            self.notes.push(format!("{} primitives without triangles were skipped", self.skipped_primitives));
         }
         self.notes.extend(not_finite_note(self.not_finite));
         if self.skinned > 0 {
             self.notes.push(format!(
-                "{} skinned meshes are taken as modelled, without their skeleton",
+                "{} skinned meshes were read as modelled, without their skeleton",
                 self.skinned
             ));
         }

@@ -46,7 +46,7 @@ fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin,
     }
     let channels = read_channels(&buffers, animation)?;
     let skeleton = Skeleton::new(skeleton_nodes(&document), channels)
-        .ok_or_else(|| FileError::whole(path, "a node hangs from itself; nodes must form a tree"))?;
+        .ok_or_else(|| FileError::whole(path, "a node is its own ancestor; nodes must form a tree"))?;
     let mut bones = BoneReader::new(&buffers, skeleton.at_rest());
     ranges.iter().try_for_each(|range| bones.read(range))?;
     let BoneReader { bones, influences, .. } = bones;

@@ -183,7 +183,7 @@ impl<'a> Job<'a> {
             let (now, before) = (body.positions.len(), surface.mesh.positions.len());
             if now != before {
                 return Err(Error::Invalid(format!(
-                    "body `{}` has {before} vertices in frame {} and {now} in frame {} (it was torn); {format} cannot hold \
+                    "body `{}` has {before} vertices in frame {} and {now} in frame {} (it was torn); {format} cannot represent \
                      that: export to usd, obj, ply or vtu",
                     surface.name, self.frames[0], frame.index
                 )));

@@ -143,14 +143,14 @@ impl Checker<'_> {
             (Some(_), Some(cell)) => self.wrong(
                 &format!("{place}.cells"),
                 format!(
-                    "the box says `cells`, and the body a `cell` of {cell} m: leave out `cells` for a solid box, or \
+                    "the box has `cells`, and the body has a `cell` of {cell} m: leave out `cells` for a solid box, or \
                      `cell` for a box of cloth"
                 ),
             ),
             (None, None) => self.wrong(
                 place,
-                "the box needs `cells`, their number along each side, as cloth, or the body's `cell`, their size in \
-                 metres, as a solid"
+                "a box of cloth needs `cells`, their number along each side; a solid box needs the body's `cell`, \
+                 their size in metres"
                     .to_owned(),
             ),
             _ => {}
@@ -181,7 +181,7 @@ impl Checker<'_> {
 
     fn vertices(&mut self, place: &str, count: f64) {
         if count > MAX_VERTICES {
-            self.wrong(place, format!("about {count:.2e} vertices; at most {MAX_VERTICES:.0e} can be made"));
+            self.wrong(place, format!("about {count:.2e} vertices; the limit is {MAX_VERTICES:.0e}"));
         }
     }
 
@@ -218,12 +218,17 @@ impl Checker<'_> {
         if !in_order || !whole {
             self.wrong(
                 place,
-                "`face_starts` of the mesh must rise from 0 to the number of corners".to_owned(),
+                "`face_starts` of the mesh must increase from 0 to the number of corners".to_owned(),
             );
         }
         let count = mesh.positions.len();
         if let Some(corner) = mesh.corners.iter().find(|&&corner| corner as usize >= count) {
-            self.wrong(place, format!("a face of the mesh names vertex {corner}; it has {count}, from 0"));
+            self.wrong(
+                place,
+                format!(
+                    "a face of the mesh refers to vertex {corner}; it has {count} vertices, numbered from 0"
+                ),
+            );
         }
         if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
             self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));
@@ -237,7 +242,9 @@ impl Checker<'_> {
             let corners = mesh.tets[t];
             self.wrong(
                 place,
-                format!("tetrahedron {t} has the vertices {corners:?}; there are {count}, from 0"),
+                format!(
+                    "tetrahedron {t} has the vertices {corners:?}; the mesh has {count}, numbered from 0"
+                ),
             );
         } else if let Some(t) = (0..mesh.tets.len()).find(|&t| mesh.volume(t) <= 0.0) {
             let problem = format!(

@@ -120,7 +120,7 @@ impl Checker<'_> {
                 let (hint, known) = (did_you_mean(format, known), list(known));
                 self.wrong(
                     &format!("output.formats.{i}"),
-                    format!("`{format}` is not an export format{hint} There are {known}"),
+                    format!("`{format}` is not an export format{hint} Available: {known}"),
                 );
             }
         }
@@ -162,7 +162,7 @@ impl Checker<'_> {
             let rule = "names become file names: at most 100 characters, without / \\ : * ? \" < > | and no dot first";
             self.wrong(&place, format!("`{}` cannot be a {kind}'s name; {rule}", name.escape_debug()));
         } else if earlier.contains(&name) {
-            self.wrong(&place, format!("an earlier {kind} is called `{name}` too; give each its own name"));
+            self.wrong(&place, format!("an earlier {kind} is also called `{name}`; names must be unique"));
         }
     }
 
@@ -170,9 +170,9 @@ impl Checker<'_> {
         if !names.contains(&name) {
             let hint = did_you_mean(name, names.iter().copied());
             let known = if names.is_empty() {
-                "There is none".into()
+                "There are none".into()
             } else {
-                format!("There are {}", list(names.iter().copied()))
+                format!("Available: {}", list(names.iter().copied()))
             };
             self.wrong(place, format!("there is no {kind} called `{name}`{hint} {known}"));
         }
@@ -275,7 +275,7 @@ impl Checker<'_> {
                 let (before, now) = (Short(motion.keyframes[i - 1].time), Short(key.time));
                 self.wrong(
                     &format!("{place}.keyframes.{i}.time"),
-                    format!("the keyframe at {now} s comes after that at {before} s; times must rise"),
+                    format!("the keyframe at {now} s comes after that at {before} s; times must increase"),
                 );
             }
         }

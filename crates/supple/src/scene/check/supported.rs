@@ -33,8 +33,10 @@ pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
         for (key, is_set) in [("tear_stretch", body.tear_stretch.is_some()), ("tear", !body.tears.is_empty())]
         {
             if is_set && !tears {
-                let what =
-                    format!("`{key}` of body `{}` (only the last body tears, and only by `hpbd`)", body.name);
+                let what = format!(
+                    "`{key}` of body `{}` (only the last body can tear, and only with `hpbd`)",
+                    body.name
+                );
                 found.push(Unsupported::new(format!("body.{i}.{key}"), what));
             }
         }

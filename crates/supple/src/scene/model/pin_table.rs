@@ -108,7 +108,7 @@ impl TryFrom<FollowTable> for Follow {
         let mut given = given.into_iter().flatten();
         match (given.next(), given.next()) {
             (Some(follow), None) => stray.map_or(Ok(follow), |problem| Err(problem.to_owned())),
-            _ => Err(format!("must hold exactly one of the keys {}", list(FOLLOWS))),
+            _ => Err(format!("must have exactly one of the keys {}", list(FOLLOWS))),
         }
     }
 }

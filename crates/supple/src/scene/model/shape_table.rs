@@ -54,7 +54,7 @@ impl TryFrom<ShapeTable> for Shape {
             (Some(source), None) => {
                 Ok(Self { source, scale: table.scale.unwrap_or(1.0), up: table.up.unwrap_or_default() })
             }
-            _ => Err(format!("must hold exactly one of the keys {}; found {found}", list(SOURCES))),
+            _ => Err(format!("must have exactly one of the keys {}; found {found}", list(SOURCES))),
         }
     }
 }

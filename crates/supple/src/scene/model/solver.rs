@@ -96,7 +96,7 @@ impl Solver {
         let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
         if !solves && stops {
             return Err(Error::Invalid(format!(
-                "`{method}` applies its preconditioner once an iteration: `tolerance` and `max_iterations` of `linear` have no \
+                "`{method}` applies its preconditioner once per iteration: `tolerance` and `max_iterations` of `linear` have no \
                  meaning there; leave them out"
             )));
         }
@@ -119,7 +119,7 @@ impl Solver {
             self.refresh.is_some() || self.refresh_moved.is_some() || self.refresh_steps.is_some();
         if refreshes && traits.renews_by_itself {
             return Err(Error::Invalid(
-                "projective dynamics renews its matrix when it changes: leave `refresh`, `refresh_moved` and \
+                "projective dynamics updates its matrix whenever it changes: leave `refresh`, `refresh_moved` and \
                  `refresh_steps` out"
                     .to_owned(),
             ));

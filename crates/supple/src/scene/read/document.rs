@@ -223,7 +223,7 @@ fn value_node(
         DeValue::String(text) => Value::String(text.into_owned()),
         DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
             Ok(number) => Value::Integer(number),
-            Err(_) => return Err(unusable(format!("{digits} does not fit a 64-bit whole number"))),
+            Err(_) => return Err(unusable(format!("{digits} does not fit a 64-bit integer"))),
         },
         DeValue::Float(digits) => match digits.as_str().parse() {
             Ok(number) => Value::Float(number),

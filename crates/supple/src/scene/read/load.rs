@@ -102,7 +102,7 @@ impl Text<'_> {
             let hint = did_you_mean(name, names());
             let names = list(names());
             return Err(Error::Invalid(format!(
-                "there is no built-in scene `{name}`{hint} There are {names}"
+                "there is no built-in scene `{name}`{hint} Available: {names}"
             )));
         };
         let path = format!("built-in scene {name}").into();

@@ -247,8 +247,8 @@ fn plain_expected(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
         "f64" | "f32" => "a number".to_owned(),
-        "u32" => "a whole number from 0 to 4294967295".to_owned(),
-        "u64" => "a whole number from 0 up".to_owned(),
+        "u32" => "an integer from 0 to 4294967295".to_owned(),
+        "u64" => "an integer of at least 0".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "an array".to_owned(),
         "path string" => "a file name in quotes".to_owned(),
@@ -368,7 +368,7 @@ fn not_exactly_one(entries: &[Entry], valid: &'static [&'static str]) -> ReadErr
         _ => list(entries.iter().map(|entry| entry.key.as_str())),
     };
     let valid = list(valid.iter().copied());
-    ReadError::new(Complaint::Other(format!("must hold exactly one of the keys {valid}; found {found}")))
+    ReadError::new(Complaint::Other(format!("must have exactly one of the keys {valid}; found {found}")))
 }
 
 struct ArrayReader<'de>(std::slice::Iter<'de, Node>);

@@ -98,7 +98,7 @@ fn element(elements: &[Node], parent: &str, key: &str) -> Result<usize, String> 
             let known = if names.is_empty() {
                 format!("Name it by its number, 0 to {}", elements.len().saturating_sub(1))
             } else {
-                format!("There are {}", list(names))
+                format!("Available: {}", list(names))
             };
             Err(format!("there is no `{parent}` called `{key}`{hint} {known}"))
         }

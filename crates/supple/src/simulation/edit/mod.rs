@@ -210,5 +210,5 @@ impl Simulation {
 }
 
 fn taken(kind: &str, name: &str) -> Error {
-    Error::Invalid(format!("there is a {kind} called `{name}` already; give each its own name"))
+    Error::Invalid(format!("a {kind} called `{name}` already exists; names must be unique"))
 }

@@ -24,7 +24,7 @@ impl Simulation {
         let (before, after) = (self.scene_state.solver.method, solver.method);
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
-                "`{}` has another discretisation than `{}` and cannot continue from its state: start a new simulation",
+                "`{}` uses a different discretisation from `{}` and cannot continue from its state: start a new simulation",
                 after.name(),
                 before.name()
             )));

@@ -1,4 +1,4 @@
-//! A frame of a scene: its time steps.
+//! The time steps of a frame.
 
 use crate::scene::Time;
 use crate::simulation::run::frame_report;
@@ -6,8 +6,8 @@ use crate::simulation::{FrameReport, Simulation, StepReport};
 use supple_core::Error;
 
 impl Simulation {
-    /// Takes the time steps from the previous frame to frame `frame` (counted from 1). The time is then exactly the
-    /// frame's, without the rounding of sums, and everything is known to be finite.
+    /// Takes the time steps from the previous frame to frame `frame` (counted from 1). Afterwards the time is
+    /// exactly that of the frame, without accumulated rounding, and all positions have been checked to be finite.
     pub fn step_frame(&mut self, time: &Time, frame: u32) -> Result<Vec<StepReport>, Error> {
         let (fps, substeps) = (time.fps, time.substeps);
         let dt = 1.0 / (fps * f64::from(substeps));
@@ -22,7 +22,7 @@ impl Simulation {
     }
 }
 
-/// A failed step with the frame that it belongs to.
+/// Adds the frame to the error of a failed step.
 fn in_frame(frame: u32, error: Error) -> Error {
     match error {
         Error::Failed { time, problem } => {
@@ -33,7 +33,7 @@ fn in_frame(frame: u32, error: Error) -> Error {
 }
 
 impl FrameReport {
-    /// The report of a frame whose steps are done.
+    /// The report of a completed frame.
     pub fn new(simulation: &Simulation, frame: u32, steps: &[StepReport], wall_seconds: f64) -> Self {
         frame_report(simulation, frame, steps, wall_seconds)
     }

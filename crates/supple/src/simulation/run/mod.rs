@@ -198,7 +198,7 @@ impl Run {
         };
         if checkpoint.frame >= self.scene.time.frames {
             return Err(Error::Invalid(format!(
-                "going on from frame {} with a scene of {} frames leaves nothing to simulate: choose an earlier frame or \
+                "continuing from frame {} with a scene of {} frames leaves nothing to simulate: choose an earlier frame or \
                  more frames",
                 checkpoint.frame, self.scene.time.frames
             )));
@@ -263,7 +263,7 @@ impl Run {
 
 fn scene_differs() -> Error {
     Error::Invalid(
-        "the scene or one of its meshes differs from what this run was made with; `--from K` goes on with a changed \
+        "the scene or one of its meshes differs from what this run was made with; `--from K` continues with a changed \
          scene, and without `--resume` a new folder starts afresh"
             .into(),
     )
@@ -370,7 +370,7 @@ pub fn scene_of_run(folder: &Path) -> Result<Scene, Error> {
 pub fn scene_of_run_with(folder: &Path, steppers: &Registry) -> Result<Scene, Error> {
     let path = folder.join("scene.toml");
     if !path.is_file() {
-        return Err(FileError::whole(&path, "missing: the folder is not a run of Supple").into());
+        return Err(FileError::whole(&path, "missing: the folder is not a Supple run").into());
     }
     let mut scene = steppers.scene_reader().file(&path)?;
     // The scene's own name, not that of the file in the folder.

@@ -22,7 +22,7 @@ pub(crate) fn hierarchy(solver: &HierarchicalSolver, x: &[DVec3], points: &Embed
         level.particles.iter().zip(0..).for_each(|(&particle, at)| place[particle as usize] = at);
         let regions: Vec<u32> = owner.iter().map(|&owner| place[owner as usize]).collect();
         let name = format!(
-            "level {number}: {} particles, {} limits of distance",
+            "level {number}: {} particles, {} distance limits",
             level.particles.len(),
             level.limits.len()
         );

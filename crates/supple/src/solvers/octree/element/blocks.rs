@@ -5,7 +5,7 @@
 //! The paper computes elements on the border of a block once for each block that they touch (ghost cells); an outbox costs less
 //! than half of that, and results are bit-identical for any number of threads as well.
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 use std::ops::Range;
 

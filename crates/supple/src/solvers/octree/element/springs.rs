@@ -1,7 +1,7 @@
 //! Springs at material points: attachments, contact, friction and wind (Milne 2016, section 8), as stiffness `Σ w w' H` of
 //! points `Σ w x`. On coarser levels the same points are embedded in the coarser elements, `w' P`, with the same stiffness.
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 use glam::{DMat3, DVec3};
 

@@ -1,7 +1,7 @@
 //! The largest eigenvalue of `D⁻¹ A` by Lanczos' method, in single precision. Damped Jacobi, and with it the whole
 //! V-cycle, is positive definite where the damping times this is below 2 on every level.
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 use supple_core::parallel::prelude::*;
 

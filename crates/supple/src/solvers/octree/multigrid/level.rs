@@ -1,7 +1,7 @@
 //! A level of the hierarchy (Milne 2016, section 7): its operator by direct discretisation, damped Jacobi with the exact
 //! diagonal, and the transfer to the next coarser one. All fields are single precision; the outer iteration is double.
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 use std::sync::{Arc, Mutex};
 

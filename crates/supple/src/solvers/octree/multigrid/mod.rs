@@ -7,7 +7,7 @@
 //! nodes' own diagonals: the cost of a coarse function that is pulled to zero at one fine node. (A coarse node fixed where it
 //! coincides with a fine one would leave a body free to rotate about the last such node.)
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 pub(crate) mod coarsest;
 pub(crate) mod largest_eigenvalue;

@@ -4,7 +4,7 @@
 //! A fine node is on a lattice of half the coarse element's side: 27 positions. Together with the coarse element's hanging slots they
 //! determine its weights, so that a table of 64 x 27 x 8 numbers, all of them multiples of 1/64, contains every weight there is.
 
-#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+#![allow(clippy::needless_range_loop, reason = "components are indexed as in other kernels")]
 
 use std::sync::LazyLock;
 
