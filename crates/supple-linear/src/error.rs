@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a linear solver could not be made, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Not converging is
+/// Why a linear solver could not be created, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Not converging is
 /// no error, but a [`crate::LinearTermination`].
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -91,10 +91,10 @@ pub enum LinearError {
         nodes: usize,
         /// Its scalar unknowns.
         unknowns: usize,
-        /// The most that are taken.
+        /// The maximum number of scalar unknowns.
         limit: usize,
     },
-    /// There is no memory for a factor.
+    /// There is not enough memory for a factor.
     #[error("sparse Cholesky: no memory for a factor of {gigabytes:.1} GB; use a coarser mesh")]
     OutOfMemory {
         /// The factor's size.

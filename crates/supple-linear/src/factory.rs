@@ -21,7 +21,7 @@ enum Made {
 }
 
 /// The linear solver of a scene. `positions`, one per unknown, provide locality; without them the
-/// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
+/// matrix's graph does. An error names the option that is wrong, or the kind that cannot be created here.
 pub fn linear_solver(
     linear: &LinearOptions,
     positions: Option<Arc<[DVec3]>>,
@@ -81,7 +81,7 @@ fn threshold(linear: &LinearOptions) -> Fill {
     }
 }
 
-/// Refuses options that mean nothing where it is not known where the unknowns are.
+/// Rejects options that need positions when the positions of the unknowns are not known.
 fn needs_no_positions(linear: &LinearOptions) -> Result<(), LinearError> {
     let affine = |count: Option<u32>| count.is_some_and(|count| count > 3);
     let said = [

@@ -158,7 +158,7 @@ impl LinearKind {
 }
 
 /// The linear solver and its options. In a scene file also a name: `linear = "cholesky"`. An option that is not given has the
-/// solver's own default; one that the solver does not have is refused.
+/// solver's own default; one that the solver does not have is rejected.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct LinearOptions {
@@ -229,7 +229,7 @@ impl From<LinearKind> for LinearOptions {
 }
 
 impl LinearOptions {
-    /// Refuses options that the solver does not have, and values outside their range.
+    /// Rejects options that the solver does not have, and values outside their range.
     pub fn check(&self) -> Result<(), LinearError> {
         if let Some((name, _)) =
             self.given().into_iter().find(|(name, given)| *given && !self.kind.has_option(name))

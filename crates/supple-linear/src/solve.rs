@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 1e-10;
 /// Iterations after which it stops unless told otherwise.
 const MAX_ITERATIONS: usize = 10_000;
 
-/// How [`solve`] solves. A name, a [`LinearKind`] or [`LinearOptions`] become one with all else at its default.
+/// How [`solve`] solves. A name, a [`LinearKind`] or [`LinearOptions`] converts into one with everything else at its default.
 #[derive(Debug, Clone)]
 pub struct SolveOptions {
     /// The solver and its options.
@@ -28,7 +28,7 @@ pub struct SolveOptions {
     /// [`LinearOptions`] that these options are made from are taken over.
     pub stop: StopRule,
     /// Where the unknowns are: a point for each row, or for each three consecutive rows. Multilevel solvers are better with them
-    /// \[default: the matrix's graph serves\].
+    /// \[default: the matrix's graph is used\].
     pub positions: Option<Vec<DVec3>>,
     /// The instruction set \[default: the best of the machine\].
     pub simd: Simd,
@@ -91,7 +91,7 @@ pub struct Solution {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SolveReport {
-    /// Iterations done.
+    /// Number of iterations.
     pub iterations: usize,
     /// `|b - A x| / |b|`, computed from the solution.
     pub relative_residual: f64,
@@ -99,15 +99,15 @@ pub struct SolveReport {
     pub converged: bool,
     /// Why the iteration ended.
     pub end: LinearTermination,
-    /// Why `x` is no better than nothing; `None` where it is, converged or not.
+    /// Why `x` is unusable; `None` if it is an improvement over zero, converged or not.
     pub problem: Option<&'static str>,
-    /// Time for grouping the matrix and preparing the solver.
+    /// Time to group the matrix and set up the solver.
     pub setup_time: Duration,
-    /// Time of the solve itself.
+    /// Time for the solve itself.
     pub solve_time: Duration,
-    /// Memory of the solver in bytes, beside the matrix.
+    /// Memory of the solver in bytes, excluding the matrix.
     pub bytes: usize,
-    /// The residual after every iteration, the start included.
+    /// The residual at the start and after every iteration.
     pub history: Vec<HistoryPoint>,
 }
 
@@ -127,7 +127,7 @@ pub struct SolveReport {
 /// The third argument is the name of a solver, a [`LinearKind`], [`LinearOptions`], or [`SolveOptions`] with everything.
 ///
 /// # Errors
-/// What the options, the positions or the matrix have wrong. Not converging is no error: see [`SolveReport`].
+/// If the options, the positions or the matrix are invalid. Failure to converge is not an error: see [`SolveReport`].
 pub fn solve<O>(matrix: &SparseMatrix, rhs: &[f64], options: O) -> Result<Solution, LinearError>
 where
     O: TryInto<SolveOptions>,

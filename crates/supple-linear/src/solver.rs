@@ -83,10 +83,10 @@ impl SolveOutcome {
         self.end == LinearTermination::Converged
     }
 
-    /// Why there is no answer that is better than none; nothing where there is one, converged or not.
+    /// Why the result is unusable; `None` if it is an improvement over zero, converged or not.
     pub fn problem(&self) -> Option<&'static str> {
         match self.end {
-            // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
+            // The residual of conjugate gradients may rise at first: stopping there is not divergence.
             LinearTermination::Stalled if self.relative_residual > 1.0 => Some(
                 "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
                  definite; try cholesky",

@@ -120,7 +120,7 @@ pub fn auto_camera(bounds: &Bounds, aspect: f64) -> Camera {
 /// Fits an automatic camera to points, as close to them as possible.
 ///
 /// An eye at (x, y, depth) along the camera's axes sees a point within the slope `half` to both sides if
-/// `|point.x - x| <= half (point.depth - depth)`, and so for y. Of all points only the largest of
+/// `|point.x - x| <= half (point.depth - depth)`, and likewise for y. Of all points only the largest of
 /// `±point.x / half - point.depth` matter, four numbers in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Framing {

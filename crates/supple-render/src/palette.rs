@@ -41,7 +41,7 @@ pub(super) struct Palette {
 }
 
 impl Palette {
-    /// At most `most` colours for these pixels.
+    /// Chooses at most `most` colours for these pixels.
     pub(super) fn new(pixels: impl Iterator<Item = [u8; 3]>, most: usize) -> Self {
         let cells = histogram(pixels);
         let mut colors = divide(&cells, most);

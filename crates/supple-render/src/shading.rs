@@ -1,5 +1,5 @@
-//! The colour of a surface: a key light with soft shadows, light of the sky with its occlusion, light reflected by
-//! the ground, a weak fill light, and the sheen of fabric. All in linear light.
+//! The colour of a surface: a key light with soft shadows, sky light with ambient occlusion, light reflected by
+//! the ground, a weak fill light, and the sheen of fabric. All in linear RGB.
 
 use glam::Vec3;
 

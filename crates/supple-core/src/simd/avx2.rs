@@ -1,4 +1,4 @@
-//! Registers of AVX2 in intrinsics; see `avx512` for what they serve and why they are sound.
+//! Registers of AVX2 in intrinsics; see `avx512` for their purpose and soundness.
 
 #![allow(unsafe_code, reason = "intrinsics for instructions that not every machine has")]
 

@@ -1,5 +1,5 @@
-//! Registers of AVX-512 in intrinsics: eight numbers in double or sixteen in single precision. They serve kernels of which
-//! compilers do not keep the lanes in registers: products of dense tiles, and products that gather and scatter nodes (half
+//! Registers of AVX-512 in intrinsics: eight numbers in double or sixteen in single precision. They are used in kernels whose
+//! lanes compilers do not keep in registers: products of dense tiles, and products that gather and scatter nodes (half
 //! the time of the compiler's code for plain loops). Operations that are not fused give results bit-identical to
 //! those of [`Lanes`](super::Lanes) and [`F32x16`](super::F32x16).
 //!
@@ -165,7 +165,7 @@ impl Avx512F64x8 {
     /// As [`Lanes::add_to_rows`](super::Lanes::add_to_rows); adds zero to the fourth component.
     #[inline(always)]
     pub fn add_to_rows<const L: usize>([x, y, z]: [Self; 3], table: &mut [[f64; 4]; L], rows: &[u16; 8]) {
-        // SAFETY: four numbers are read from and written to rows of as many; a register exists only where AVX-512 was
+        // SAFETY: four numbers are read from and written to rows of four; a register exists only where AVX-512 was
         // detected.
         unsafe {
             let zero = _mm512_setzero_pd();
@@ -253,7 +253,7 @@ impl Avx512F32x16 {
     /// As [`F32x16::add_to_rows`](super::F32x16::add_to_rows); adds zero to the fourth component.
     #[inline(always)]
     pub fn add_to_rows<const L: usize>([x, y, z]: [Self; 3], table: &mut [[f32; 4]; L], rows: &[u16; 16]) {
-        // SAFETY: four numbers are read from and written to rows of as many; a register exists only where AVX-512 was
+        // SAFETY: four numbers are read from and written to rows of four; a register exists only where AVX-512 was
         // detected.
         unsafe {
             let zero = _mm512_setzero_ps();

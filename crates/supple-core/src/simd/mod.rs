@@ -45,8 +45,8 @@ pub use vec3::{LaneVec3, SingleVec3};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Simd {
-    /// The best of this machine. Results are those of the baseline, but for the Cholesky factorisation, whose dense kernels
-    /// use fused operations where the machine has them.
+    /// The best of this machine. Results are those of the baseline, except for the Cholesky factorisation, whose dense
+    /// kernels use fused operations where the machine has them.
     #[default]
     Auto,
     /// Bit-identical results on every machine.

@@ -12,7 +12,7 @@ use supple_core::simd::{Avx2, Avx2F64x4, Avx512, Avx512F64x8};
 
 /// `W` numbers.
 pub(super) trait KernelVector<const W: usize>: Copy {
-    /// What it takes to make one: proof that the machine has its instructions.
+    /// Required to create one: proof that the machine has its instructions.
     type Proof: Copy;
     /// Panels side by side in the largest tile, at most three: `TILE_PANELS W` vectors of sums, one per panel and one
     /// more fit into the registers, with a few left for the compiler to load ahead.

@@ -16,8 +16,8 @@ use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditio
 /// How often the iteration may continue from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
 
-/// At residuals below this fraction of the right-hand side a product of the wrong sign is rounding, and no sign of an
-/// indefinite matrix.
+/// At residuals below this fraction of the right-hand side a product of the wrong sign is due to rounding, not to
+/// an indefinite matrix.
 const ROUNDING: f64 = 1e-12;
 
 /// The iteration's vectors, reused from solve to solve.

@@ -92,7 +92,7 @@ pub struct MasOptions {
     pub domain: usize,
     /// The motions of a supernode.
     pub modes: Modes,
-    /// The most levels; 1 is the one-level preconditioner.
+    /// Maximum number of levels; 1 is the one-level preconditioner.
     pub levels: usize,
     /// How domains are cut.
     pub partition: Partition,
@@ -100,7 +100,7 @@ pub struct MasOptions {
     pub layout: Layout,
     /// Steps between two constructions of the domains (section 5.3).
     pub rebuild: u32,
-    /// Instructions to use.
+    /// The instruction sets to use.
     pub simd: Simd,
 }
 

@@ -9,7 +9,7 @@
 //! u + Σ_a o_a g_a   12 unknowns (u, g_x, g_y, g_z)
 //! ```
 //!
-//! A supernode of a coarser one moves by the same motion in its own frame: `T = [1, o; 0, ρ]` with `ρ` the ratio of
+//! A supernode within a coarser one moves by the same motion in its own frame: `T = [1, o; 0, ρ]` with `ρ` the ratio of
 //! their radii. So all levels span true translations, rigid or affine motions of the nodes below.
 
 #![allow(clippy::needless_range_loop, reason = "iterators are not always inlined into kernels")]

@@ -119,9 +119,9 @@ impl LinearOperator for ScalarMatrix {
     }
 }
 
-/// A scalar matrix together with its full blocks, for solvers that need them; products read the numbers.
+/// A scalar matrix together with its full blocks, for solvers that need them; products read the scalars.
 pub struct WithBlocks<'a> {
-    /// The numbers.
+    /// One number per block.
     pub scalars: &'a ScalarMatrix,
     /// The same as 3x3 blocks.
     pub blocks: &'a BlockMatrix,

@@ -27,14 +27,14 @@ impl CholeskyFactor {
 impl Preconditioner for CholeskyFactor {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "cholesky")?;
-        // The factorisation refuses such a matrix, too, but does not say where.
+        // The factorisation rejects such a matrix, too, but does not say where.
         if let Some(row) = matrix.first_row_not_finite() {
             return Err(LinearError::NotFinite { solver: "sparse Cholesky", row });
         }
         let known = self.factor.take().filter(|factor| Arc::ptr_eq(factor.pattern(), matrix.pattern()));
         let mut factor = match known {
             Some(factor) => factor,
-            // One that is made after a restart takes contacts into its order as one does that goes on.
+            // A factor created after a restart includes contacts in its ordering, as in an uninterrupted run.
             None => {
                 let mut made = Cholesky::new(matrix.pattern().clone(), self.positions.as_deref(), self.simd)?;
                 made.forget();

@@ -24,11 +24,11 @@ pub const EXPLICIT_DOMAIN: usize = LARGEST / 3;
 /// Options of [`Schwarz`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SchwarzOptions {
-    /// Nodes in a domain.
+    /// Nodes per domain.
     pub domain: usize,
     /// Symmetric Gauss-Seidel sweeps in domains above [`EXPLICIT_DOMAIN`] nodes.
     pub sweeps: usize,
-    /// Instructions to use.
+    /// The instruction sets to use.
     pub simd: Simd,
 }
 

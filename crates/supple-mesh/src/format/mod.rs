@@ -39,7 +39,7 @@ pub use vtu::{PointData, PointValues, VtuMesh, read_vtu, write_vtu};
 pub struct MeshFormat {
     /// File extensions, without the dot, in lower case.
     pub extensions: &'static [&'static str],
-    /// The reader. Files that the mesh refers to are looked for beside the path.
+    /// The reader. Files that the mesh refers to are looked up in the folder of the path.
     pub read: fn(&[u8], &Path) -> Result<LoadedMesh, FileError>,
     /// The writer of surfaces.
     pub write_surface: Option<WriteSurface>,
@@ -61,7 +61,7 @@ impl MeshFormat {
         Self { extensions, read, write_surface: None, write_tets: None }
     }
 
-    /// The format that a file's extension says.
+    /// The format indicated by a file's extension.
     pub fn of(path: &Path) -> Option<&'static Self> {
         let extension = extension(path);
         FORMATS.iter().find(|format| format.extensions.contains(&extension.as_str()))

@@ -63,7 +63,7 @@ pub(super) fn to_ellipsoid(point: DVec3, radii: DVec3) -> f64 {
 pub(super) struct SmoothMinimum {
     blend: f64,
     least: f64,
-    /// Values that may lie within the blend of the smallest.
+    /// Values that may lie within the blending range of the smallest.
     near: Vec<f64>,
 }
 

@@ -15,7 +15,7 @@ pub const ALPHA_LONG: f64 = 0.2851;
 /// The same for short edges.
 pub const ALPHA_SHORT: f64 = 0.3988;
 
-/// In [`CutLattice::vertex_of_point`]: this lattice point is no vertex of the mesh.
+/// In [`CutLattice::vertex_of_point`]: this lattice point is not a vertex of the mesh.
 const NO_VERTEX: u32 = u32::MAX;
 
 /// The lattice after warping, with its vertices numbered.

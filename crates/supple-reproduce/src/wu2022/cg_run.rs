@@ -93,7 +93,7 @@ pub(super) fn made(
 }
 
 impl CgRun {
-    /// Iterations until the stop, or all.
+    /// Iterations until the stopping criterion, or all.
     pub(super) fn iterations(&self) -> f64 {
         (self.points.len() - 1) as f64
     }

@@ -26,7 +26,7 @@ const CLOTH: [f64; 2] = [2000.0, 2e-5];
 const BODY: f64 = 5e4;
 /// The pinned part of a body: above this fraction of its height.
 const PINNED_ABOVE: f64 = 0.84;
-/// Frames for which a body falls and bends before its system is taken.
+/// Frames for which a body falls and bends before its system is extracted.
 const FRAMES: u32 = 3;
 
 /// The linear solvers of figures 4 and 16 and of the scaling figures.

@@ -123,7 +123,7 @@ pub(super) fn stacked(request: &Request) -> Result<Findings, Failure> {
     along_a_run(builtin("stacked-cloth", request.value("resolution"))?, request)
 }
 
-/// Takes systems at times evenly spread over a run. All are solved for the loads of the last: freely falling cloths
+/// Extracts systems at times evenly spread over a run. All are solved for the loads of the last: freely falling cloths
 /// have almost none.
 fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
     let (first, last) = (request.count("first"), request.count("steps"));

@@ -118,7 +118,7 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// The scenes of figure 14 with the resolution and the number of steps after which their system is taken.
+/// The scenes of figure 14 with the resolution and the number of steps after which their system is extracted.
 const SCENES: [(&str, f64, u32); 5] = [
     ("t-shirt", 0.5, 10),
     ("cloth-drop", 0.4, 30),

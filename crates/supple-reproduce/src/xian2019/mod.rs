@@ -1,5 +1,5 @@
 //! Xian, Tong and Liu 2019, *A Scalable Galerkin Multigrid Method for Real-time Simulation of Deformable Objects*:
-//! its tables and figures with numbers. The paper measures a GPU; this is a CPU, so times are only comparable as
+//! its tables and quantitative figures. The paper measures a GPU; this is a CPU, so times are only comparable as
 //! ratios.
 
 mod convergence;

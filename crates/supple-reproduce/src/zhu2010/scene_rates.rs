@@ -16,7 +16,7 @@ use supple_cli::failure::Failure;
 const TETRAHEDRA: [(f64, f64); 3] = [(0.2, 0.35), (0.475, 0.8), (0.49, 0.89)];
 /// V-cycles on tetrahedra, of which the first does not count.
 const CYCLES: usize = 20;
-/// The residual at which rates are taken, relative to the start of the step.
+/// The residual at which rates are measured, relative to the start of the step.
 const TOLERANCE: f64 = 1e-6;
 
 /// The paper's multigrid for finite elements uses nested meshes, which a stuffed box does not have: Galerkin V-cycles

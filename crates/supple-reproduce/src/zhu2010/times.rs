@@ -1,4 +1,4 @@
-//! Figures 11 and 21 to 23: times of a solve and of a cycle.
+//! Figures 11 and 21 to 23: times per solve and per cycle.
 
 use std::time::{Duration, Instant};
 

@@ -99,7 +99,7 @@ pub struct Body {
     pub world_from_shape: DAffine3,
     /// The user's mesh at rest, to which frames refer.
     pub surface: Arc<FrameSurface>,
-    /// Start positions of the surface's vertices, in world metres.
+    /// Initial positions of the surface's vertices, in world metres.
     pub surface_start: Vec<DVec3>,
     /// The triangulated surface.
     pub surface_triangles: Vec<[u32; 3]>,

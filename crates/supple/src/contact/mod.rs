@@ -3,9 +3,9 @@
 //! | folder | what it is |
 //! | --- | --- |
 //! | `collider` | colliders over a step: distance, normal, how they carry points in contact; the penalty that keeps points outside |
-//! | `broad_phase` | which pieces of surfaces may come near: swept boxes, patches of triangles, cached candidate pairs |
+//! | `broad_phase` | which primitives may come near: swept boxes, patches of triangles, cached candidate pairs |
 //! | `distance` | closest points of a vertex and a triangle, and of two edges |
-//! | `ccd` | when two pieces would touch on a straight displacement |
+//! | `ccd` | when two primitives would touch on a straight displacement |
 //! | `barrier` | the barrier between surfaces, as an energy |
 //! | `friction` | smooth, adhesive and impulse friction |
 //! | `intersection` | intersections: at the start, in a frame, points inside closed bodies |

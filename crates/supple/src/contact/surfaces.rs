@@ -1,4 +1,4 @@
-//! The triangles of all bodies in contact with themselves or each other, and which pairs of their pieces may touch.
+//! The triangles of all bodies in contact with themselves or each other, and which pairs of their primitives may touch.
 
 use std::collections::HashSet;
 
@@ -76,7 +76,7 @@ impl Surfaces {
         one
     }
 
-    /// Merges points that are sewn together: pieces that share them do not repel each other.
+    /// Merges points that are sewn together: primitives that share them do not repel each other.
     pub fn sew(&mut self, bodies: &[Body], seams: &[ActiveSeam]) {
         self.sewn = CoincidentPoints::new(bodies, seams, &self.stands_for);
     }
@@ -126,7 +126,7 @@ impl Surfaces {
         (self.touches_itself[body as usize], self.between_bodies)
     }
 
-    /// Whether the pieces of a pair are joined by a seam.
+    /// Whether the primitives of a pair are joined by a seam.
     pub(super) fn are_sewn(&self, kind: PrimitivePair, points: [u32; 4]) -> bool {
         let (first, second) = match kind {
             PrimitivePair::VertexTriangle => points.split_at(1),

@@ -55,7 +55,7 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     fixed: Vec<bool>,
-    /// Start positions of the bodies.
+    /// Initial positions of the bodies.
     start: Vec<DVec3>,
     /// The energies before materials changed for the first time.
     first: Option<System>,

@@ -52,7 +52,7 @@ pub(crate) fn minimiser(
             steps: solver.refresh_steps.unwrap_or(1),
         }
     };
-    // A matrix that is refused at the start will be refused again when it matters; the structure is chosen.
+    // A matrix that is rejected at the start will be rejected again when it matters; the structure is chosen.
     let linear_solver = || -> Result<_, MinimiseError> {
         let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
         if let Some(matrix) = &nodes.at_start {

@@ -103,7 +103,7 @@ impl<'a> PayloadReader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// Refuses unread bytes.
+    /// Rejects unread bytes.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         match self.bytes.len() - self.at {
             0 => Ok(()),

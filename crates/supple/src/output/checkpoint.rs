@@ -50,7 +50,7 @@ pub struct CheckpointStore {
 
 impl CheckpointStore {
     /// The checkpoints of the run in `dir`, one every `every` frames; `None`: every frame while one is under 64 MB,
-    /// else every tenth.
+    /// otherwise every tenth.
     pub fn open(dir: &Path, every: Option<u32>) -> Self {
         Self { folder: checkpoints_folder(dir), every: every.map(|n| n.max(1)) }
     }

@@ -39,7 +39,7 @@ pub struct FrameCache {
 
 impl FrameCache {
     /// Starts a run in `dir`, which is created if it does not exist. A folder with anything but a run of Supple is
-    /// refused; so is one with a run, unless `replace`, which removes its frames and checkpoints.
+    /// rejected; so is one with a run, unless `replace`, which removes its frames and checkpoints.
     pub fn create(dir: &Path, info: RunInfo, replace: bool) -> Result<Self, FileError> {
         create_folder(dir)?;
         let holds_run = is_run(dir)?;
@@ -63,7 +63,7 @@ impl FrameCache {
         Ok(Self::new(dir, read_info(dir)?))
     }
 
-    /// Opens the run in `dir` to resume it: no other process may be writing, and partial files of a killed one
+    /// Opens the run in `dir` to resume it: no other process may be writing, and partial files left by a killed process
     /// are removed.
     pub fn resume(dir: &Path) -> Result<Self, FileError> {
         let info = read_info(dir)?;

@@ -55,7 +55,7 @@ fn write_to(out: &mut impl Write, kind: RecordKind, parts: &[&[u8]]) -> io::Resu
     out.write_all(&checksum.digest().to_le_bytes())
 }
 
-/// Reads the payload of the record at `path`, refusing damage, another kind and other versions.
+/// Reads the payload of the record at `path`, rejecting damage, another kind and other versions.
 pub(super) fn read(path: &Path, kind: RecordKind) -> Result<Vec<u8>, FileError> {
     let mut file = File::open(path).map_err(|e| FileError::io(path, "open", &e))?;
     let mut bytes = Vec::new();

@@ -1,11 +1,11 @@
-//! What of a stepper's options a user interface offers for change, with bounds and text.
+//! The options of a stepper that a user interface lets the user change, with bounds and text.
 
 /// An option that a user interface offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adjustable {
     /// Its key in the stepper's option table.
     pub key: &'static str,
-    /// A few words beside the control.
+    /// A short label next to the control.
     pub label: &'static str,
     /// A sentence.
     pub help: &'static str,

@@ -1,5 +1,5 @@
 //! `solver.method`, and what a stepper declares to the scene: its methods, its option table, and what it
-//! refuses. Steppers are in higher layers and in other crates; this module only has their declarations.
+//! rejects. Steppers are in higher layers and in other crates; this module only has their declarations.
 
 use std::fmt;
 
@@ -111,7 +111,7 @@ pub struct MethodTraits {
     pub tears: bool,
     /// Whether it has its own friction and supports no other `contact.friction_model` than the default.
     pub own_friction: bool,
-    /// Why there is no stress to show, if so: a clause, such as "it has no elastic law".
+    /// Why there is no stress to show, or `None` if there is: a clause, such as "it has no elastic law".
     pub no_stress: Option<&'static str>,
 }
 
@@ -131,7 +131,7 @@ impl Unsupported {
     }
 }
 
-/// A stepper's declaration to the scene: names, options, and what it refuses. Stepping itself is defined in higher
+/// A stepper's declaration to the scene: names, options, and what it rejects. Stepping itself is defined in higher
 /// layers (`stepper::StepperKind`).
 pub trait StepperDeclaration: Send + Sync {
     /// Its methods.

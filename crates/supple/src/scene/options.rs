@@ -42,15 +42,15 @@ pub trait NamedOptions:
     /// The name of their table under `[solver]`: lower case, with underscores.
     const TABLE: &'static str;
 
-    /// Refuses values outside their range, with key, value and range.
+    /// Rejects values outside their range, with key, value and range.
     fn check(&self) -> Result<(), Error>;
 
-    /// What of them the viewer offers for change. The others are set in scene files.
+    /// The options that the viewer lets the user change. The others are set in scene files.
     fn adjustable(&self) -> Vec<Adjustable> {
         Vec::new()
     }
 
-    /// Why a simulation with these options cannot continue with `changed` from its current state, if so: a clause.
+    /// Why a simulation with these options cannot continue with `changed` from its current state, or `None` if it can: a clause.
     fn reason_to_restart(&self, _changed: &Self) -> Option<&'static str> {
         None
     }
@@ -90,7 +90,7 @@ impl OptionSet {
         }
     }
 
-    /// Refuses values outside their range.
+    /// Rejects values outside their range.
     pub fn check(&self) -> Result<(), Error> {
         self.0.iter().try_for_each(|stored| stored.check())
     }
@@ -148,12 +148,12 @@ impl OptionTable {
         self.name
     }
 
-    /// What of its options the viewer offers for change.
+    /// The options that the viewer lets the user change.
     pub fn adjustable(&self, options: &OptionSet) -> Vec<Adjustable> {
         (self.adjustable)(options)
     }
 
-    /// Why a simulation cannot go on from its state when its options change, if so.
+    /// Why a simulation cannot continue from its state when its options change; `None` if it can.
     pub fn reason_to_restart(&self, before: &OptionSet, after: &OptionSet) -> Option<&'static str> {
         (self.reason_to_restart)(before, after)
     }

@@ -7,7 +7,7 @@ use supple_mesh::generate::{ClothGrid, KnotShape};
 impl Scene {
     /// Multiplies the resolution of every generated shape by `factor` and divides every `cell` by it (0.25 for a
     /// quick preview, 2 for finer). Sizes in metres and the meaning of selections are unchanged, except selections by vertex
-    /// index on a generated shape, which are refused. Shapes from files keep their vertices. Cells grow no larger than
+    /// index on a generated shape, which are rejected. Shapes from files keep their vertices. Cells grow no larger than
     /// fits into a generated shape.
     pub fn scale_resolution(&mut self, factor: f64) -> Result<(), Error> {
         if !(0.001..=1000.0).contains(&factor) {

@@ -25,7 +25,7 @@ pub struct ShapedBody<S> {
 }
 
 impl Body {
-    /// A flat cloth in the x-z plane, centred at the origin: 1 m by 1 m with 51 by 51 vertices, unless it says
+    /// A flat cloth in the x-z plane, centred at the origin: 1 m by 1 m with 51 by 51 vertices, unless set
     /// otherwise.
     ///
     /// ```
@@ -38,26 +38,26 @@ impl Body {
         ShapedBody { name: name.into(), shape: grid }
     }
 
-    /// An axis-aligned box of side length 1 m centred at the origin, unless it says otherwise. A solid has the size of
+    /// An axis-aligned box of side length 1 m centred at the origin, unless set otherwise. A solid has the size of
     /// its cells from [`ShapedBody::solid`], cloth their number from `cells`.
     pub fn cuboid(name: impl Into<String>) -> ShapedBody<Cuboid> {
         ShapedBody { name: name.into(), shape: Cuboid { size: [1.0; 3], cells: None } }
     }
 
-    /// A sphere of radius 0.5 m around the origin, a subdivided icosahedron of 8 cells along each edge, unless it says
+    /// A sphere of radius 0.5 m around the origin, a subdivided icosahedron of 8 cells along each edge, unless set
     /// otherwise.
     pub fn sphere(name: impl Into<String>) -> ShapedBody<SphereShape> {
         ShapedBody { name: name.into(), shape: SphereShape { radius: 0.5, cells: 8 } }
     }
 
-    /// A closed cylinder of radius 0.5 m and height 1 m around the y axis, of 24 segments and 8 rings, unless it says
+    /// A closed cylinder of radius 0.5 m and height 1 m around the y axis, of 24 segments and 8 rings, unless set
     /// otherwise.
     pub fn cylinder(name: impl Into<String>) -> ShapedBody<CylinderShape> {
         let shape = CylinderShape { radius: 0.5, height: 1.0, segments: 24, rings: 8, closed: true };
         ShapedBody { name: name.into(), shape }
     }
 
-    /// A torus around the y axis of radii 0.5 m and 0.15 m, of 32 segments and 12 rings, unless it says otherwise.
+    /// A torus around the y axis of radii 0.5 m and 0.15 m, of 32 segments and 12 rings, unless set otherwise.
     pub fn torus(name: impl Into<String>) -> ShapedBody<TorusShape> {
         let shape = TorusShape { major_radius: 0.5, minor_radius: 0.15, segments: 32, rings: 12 };
         ShapedBody { name: name.into(), shape }

@@ -47,7 +47,7 @@ pub struct Grab {
     pub stiffness: f64,
 }
 
-/// Checks whether a method refuses a body.
+/// Checks whether a method rejects a body.
 pub(crate) type Refusal<'a> = &'a dyn Fn(&Body) -> Result<(), Error>;
 
 /// Everything besides the unknowns that a step depends on.

@@ -7,7 +7,7 @@ use supple_core::Error;
 use supple_core::text::number::components;
 
 impl Simulation {
-    /// Refuses positions that are not finite or too far away for single precision, by body and vertex. `frame` is the
+    /// Rejects positions that are not finite or too far away for single precision, by body and vertex. `frame` is the
     /// number of the frame they belong to: the first one is the scene's own, the others were computed.
     pub fn check_finite(&self, frame: u32) -> Result<(), Error> {
         let Some((body, vertex, position)) = self.first_unshowable() else { return Ok(()) };

@@ -279,7 +279,7 @@ impl Simulation {
         state.into_bytes()
     }
 
-    /// Restores a saved state; one that does not fit is refused and changes nothing.
+    /// Restores a saved state; one that does not fit is rejected and changes nothing.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let before = self.save();
         let restored = self.read_state(bytes);

@@ -14,8 +14,8 @@ use supple_core::text::suggest::list;
 
 /// A kind of stepper: what it declares to scenes, which bodies it can simulate, and how it is built.
 pub trait StepperKind: StepperDeclaration {
-    /// Refuses a body that one of its methods cannot simulate, with the reason and the remedy. Problems that are known without the
-    /// body's mesh are refused by [`StepperDeclaration::unsupported`].
+    /// Rejects a body that one of its methods cannot simulate, with the reason and the remedy. Problems that are known without the
+    /// body's mesh are rejected by [`StepperDeclaration::unsupported`].
     fn can_take(&self, _method: Method, _body: &Body) -> Result<(), Error> {
         Ok(())
     }

@@ -112,7 +112,7 @@ pub struct StepReport {
     pub energy: EnergyReport,
     /// Points in contact.
     pub contacts: u32,
-    /// Deepest penetration of a point into a collider's shape in metres.
+    /// Deepest penetration of a point into a collider's shape, in metres.
     pub penetration: f64,
     /// Active contact pairs between surfaces.
     pub pairs: u32,

@@ -1,4 +1,4 @@
-//! Changes by a program between steps: refused if invalid in a scene file, and handles that stay valid.
+//! Changes by a program between steps: rejected if invalid in a scene file, and handles that stay valid.
 
 use glam::DVec3;
 use supple::mesh::generate::SphereShape;
@@ -23,7 +23,7 @@ fn run(simulation: &mut Simulation, steps: u32) -> Vec<StepReport> {
     (0..steps).map(|_| simulation.step(STEP).unwrap()).collect()
 }
 
-/// Asserts that a change is refused with a message, and that nothing changed.
+/// Asserts that a change is rejected with a message, and that nothing changed.
 fn assert_refused<T>(change: impl FnOnce(&mut Simulation) -> Result<T, supple::Error>, words: &[&str]) {
     let mut simulation = falling();
     let (before, world) = (simulation.save(), simulation.world().clone());
@@ -337,7 +337,7 @@ fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
     assert_eq!(resumed.state_hash(), unbroken.state_hash());
 }
 
-/// Anything invalid in a scene file under projective dynamics is refused between steps, too.
+/// Anything invalid in a scene file under projective dynamics is rejected between steps, too.
 #[test]
 fn bodies_that_projective_dynamics_cannot_take_are_refused() {
     let springs =

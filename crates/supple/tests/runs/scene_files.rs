@@ -1,4 +1,4 @@
-//! Scene files: what is accepted, what is refused and where, and that writing round-trips.
+//! Scene files: what is accepted, what is rejected and where, and that writing round-trips.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 //!
 //! The paper's smooth weights are bounded and biharmonic (Jacobson 2011). Equivalent here, and cheap: the piecewise-constant ones
 //! diffused over the mesh, `ω <- (1 - θ) ω + θ D⁻¹ N ω` with the neighbours `N` of every vertex. Each step takes
-//! means, so the weights stay between 0 and 1 and go on to sum to 1, and they fall off smoothly around their node.
+//! means, so the weights stay between 0 and 1 and still sum to 1, and they fall off smoothly around their node.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;

@@ -95,7 +95,7 @@ struct Front<'a> {
     distance: Vec<f32>,
     nearest: Vec<u32>,
     /// At most one entry per node, none before a sample has reached it, except for the first node of each component.
-    /// Its distance was the node's own once; most have decreased since, and are reinserted when they reach the top.
+    /// Stored distances may be out of date: a node's distance only decreases, and it is reinserted when it reaches the top.
     /// Nodes are stored as `!node`, so that the first of equally distant ones is on top.
     far: BinaryHeap<u64>,
     near: BinaryHeap<Reverse<u64>>,

@@ -1,4 +1,4 @@
-//! The parts of a glTF file: the JSON, the binary chunk of a GLB, data URIs, and files beside it.
+//! The parts of a glTF file: the JSON, the binary chunk of a GLB, data URIs, and files in its folder.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,12 +1,12 @@
-//! Fields of JSON objects by name and type. What is missing or has another type is an error that names its place, as in
-//! `meshes[0].primitives[2].mode`; `null` counts as missing, and fields that nobody asks for are ignored.
+//! Fields of JSON objects by name and type. A missing field or one of another type is an error that names its path, as in
+//! `meshes[0].primitives[2].mode`; `null` counts as missing, and fields that are not requested are ignored.
 
 use serde_json::{Map, Value};
 
-/// An object of the JSON, and its place in it.
+/// A JSON object, and its path in the document.
 pub(super) struct Object<'v> {
     fields: &'v Map<String, Value>,
-    /// Empty for the document itself, else it ends with a dot.
+    /// Empty for the document itself; otherwise it ends with a dot.
     place: String,
 }
 
@@ -32,7 +32,7 @@ impl<'v> Object<'v> {
         format!("{}{key} {problem}", self.place)
     }
 
-    /// What a required field holds.
+    /// The value of a required field.
     pub(super) fn require<T>(&self, key: &str, value: Option<T>) -> Result<T, String> {
         value.ok_or_else(|| self.error(key, "is missing"))
     }

@@ -1,8 +1,8 @@
 //! glTF 2.0, as text (`.gltf`) and binary (`.glb`): all triangles of the default scene in world space.
 //!
 //! `serde_json` parses the JSON; what it says is checked in `document`, the bounds of buffers and accessors where they
-//! are read. glTF counts `v` of texture coordinates downwards and everyone else upwards: it is turned to `1 - v`. A
-//! skinned mesh is taken as modelled, under its node's transform; animations, morph targets and textures are left out.
+//! are read. In glTF `v` of texture coordinates points down, in all other formats up: it is converted to `1 - v`. A
+//! skinned mesh is read as modelled, under its node's transform; animations, morph targets and textures are ignored.
 //! [`load_skin`] reads the same surface with its skeleton and an animation.
 
 mod accessor;
@@ -30,7 +30,7 @@ const MOST_CORNERS: usize = 1 << 28;
 /// Colour of vertices that have none in a file where others have one.
 const WHITE: [f32; 4] = [1.0; 4];
 
-/// Reads a glTF or GLB file from its bytes; its buffers are looked for beside `path`.
+/// Reads a glTF or GLB file from its bytes; its buffers are looked up in the folder of `path`.
 pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (document, blob) = buffers::parse(bytes, path)?;
     let notes = check_extensions(&document, path)?;
@@ -41,7 +41,7 @@ pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     reader.finish()
 }
 
-/// Refuses compressed meshes; notes for other required extensions than those about materials and textures.
+/// Rejects compressed meshes; notes for other required extensions than those about materials and textures.
 fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, FileError> {
     let harmless = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_"];
     let mut notes = Vec::new();
@@ -87,7 +87,7 @@ struct VertexRange {
 }
 
 /// A node's transform, and the first value of every accessor already read under it, so that primitives of one mesh
-/// which share vertices go on sharing them.
+/// which share vertices continue to share them.
 struct Instance {
     to_world: DMat4,
     normal_to_world: DMat3,
@@ -130,7 +130,7 @@ impl<'a> GltfReader<'a> {
         }
     }
 
-    /// The nodes to start from: those of the default scene, else of the first, else all that are no one's child.
+    /// The nodes to start from: those of the default scene, otherwise of the first, otherwise all nodes without a parent.
     fn roots(&mut self) -> Vec<usize> {
         let document = self.buffers.document;
         if let Some(scene) = document.scenes.get(document.scene.unwrap_or(0)) {

@@ -22,7 +22,7 @@ impl Mollifier {
             return Self::NONE;
         }
         let c = cross / full;
-        // The gradient of |a × b|² by a is 2 (|b|² a - (a·b) b).
+        // The gradient of |a × b|² with respect to a is 2 (|b|² a - (a·b) b).
         let slope = |a: DVec3, b: DVec3| 2.0 * (b.length_squared() * a - a.dot(b) * b);
         let scale = 2.0 * (1.0 - c) / full;
         let by_edge = [scale * slope(now[0], now[1]), scale * slope(now[1], now[0])];

@@ -1,8 +1,8 @@
-//! The pairs of pieces of surface that may come near: found by a BVH over moving patches of triangles, and cached while they are valid.
+//! The pairs of primitives that may come near: found by a BVH over moving patches of triangles, and cached while they are valid.
 //!
 //! Most pairs that are near are neighbours in the surface itself, and stay so. Lists are therefore kept per pair of patches:
 //!
-//! - The *lasting* list has every pair nearer than `w + σ` at the positions for which it was built. As long as two patches have moved
+//! - The *cached* list has every pair nearer than `w + σ` at the positions for which it was built. As long as two patches have moved
 //!   relative to each other by no more than `σ` since then ([`Drift::between`]), whatever the surface does as a whole, it has every pair
 //!   of theirs that is nearer than `w` now.
 //! - For patches that have moved farther, pairs are found again, for one displacement only. If there are many of them, the next lasting
@@ -29,20 +29,21 @@ use supple_mesh::geometry::{Aabb, Bvh};
 const SURELY: f64 = 1e-9;
 /// How far, as a multiple of the thickness, points may leave the displacement for which the tree was queried.
 const MARGIN: f64 = 0.25;
-/// How far patches may move relative to each other before a lasting list is invalid, as multiples of the thickness: minimum, initial
+/// How far patches may move relative to each other before a cached list is invalid, as multiples of the thickness: minimum, initial
 /// and maximum. Where edges are as short as the thickness, a large value includes every neighbour in the surface itself.
 const LASTING: [f64; 3] = [0.25, 0.5, 2.0];
-/// Candidates per triangle, below which the next lasting list is valid longer, and above which less long.
+/// Candidates per triangle: below the first the next cached list has a longer range of validity, above the second a shorter one.
 const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
-/// If transient lists are built for more than one in this many pairs of patches, a lasting one is due.
+/// If transient lists are built for more than one in this many pairs of patches, a cached one is due.
 const MANY: usize = 8;
-/// Displacements for which a lasting list must have been valid to have paid, and the most displacements without one after those that did not.
+/// Displacements for which a cached list must have been valid to have paid off, and the maximum pause in displacements after
+/// lists that did not.
 const WORTH: u32 = 3;
 const LONGEST_PAUSE: u32 = 32;
 /// Patches per chunk, which one task processes.
 const PATCHES: usize = 32;
 
-/// A pair of pieces that may come near.
+/// A pair of primitives that may come near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its kind.
@@ -75,7 +76,7 @@ struct Group {
 #[derive(Debug, Default)]
 struct Chunk {
     lasting: Vec<Candidate>,
-    /// For all pairs of patches in the lasting list, in order.
+    /// For all pairs of patches in the cached list, in order.
     lasting_groups: Vec<Group>,
     for_one_way: Vec<Candidate>,
     /// The current lists: for every overlapping pair of patches, in order.
@@ -97,7 +98,7 @@ pub struct Candidates {
     tree: SweptBvh,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
-    /// The positions for which the lasting list was built; empty without one.
+    /// The positions for which the cached list was built; empty without one.
     lasting_at: Vec<DVec3>,
     /// Its range of validity in metres, and, as a multiple of the thickness, that of the next one.
     lasting: f64,
@@ -118,7 +119,7 @@ pub struct Candidates {
 /// Workspace for the drifts of all patches.
 #[derive(Debug, Default)]
 struct Drifts {
-    /// From the positions of the lasting list.
+    /// From the positions of the cached list.
     lasting: Vec<Drift>,
     /// The same to the end of a displacement.
     lasting_to_end: Vec<Drift>,
@@ -265,7 +266,7 @@ impl Candidates {
         self.made = true;
     }
 
-    /// Whether another lasting list would pay. Where everything moves relative to everything none lasts: one that was valid for a few
+    /// Whether another cached list would pay off. Where everything moves relative to everything, none stays valid: one that was valid for a few
     /// displacements only is not followed by the next at once, but after twice as many displacements as the last time.
     fn lasting_is_due(&mut self) -> bool {
         let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
@@ -335,7 +336,7 @@ impl Candidates {
         self.next_lasting = (factor * self.next_lasting).clamp(LASTING[0], LASTING[2]);
     }
 
-    /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the lasting list is invalid.
+    /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the cached list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, simd, .. } = self;
         tree.refit(|patch| SweptAabb {
@@ -399,13 +400,13 @@ fn are_finite(at: &[DVec3]) -> bool {
     at.par_iter().with_min_len(CHUNK).all(|x| x.is_finite())
 }
 
-/// How near two pieces must come on the displacement itself, from which points may deviate, to be candidates.
+/// How near two primitives must come on the displacement itself, from which points may deviate, to be candidates.
 fn within(thickness: f64) -> f64 {
     (1.0 + 2.0 * MARGIN) * thickness
 }
 
 impl Drifts {
-    /// Upper bound on how much nearer pieces of two patches may be than when their list was built.
+    /// Upper bound on how much nearer primitives of two patches may be than when their list was built.
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
             List::Cached => &self.lasting,
@@ -415,7 +416,7 @@ impl Drifts {
         a.between(b)
     }
 
-    /// By how much two patches have moved relative to each other since the lasting list, anywhere on the displacement.
+    /// By how much two patches have moved relative to each other since the cached list, anywhere on the displacement.
     fn on_the_way(&self, pair: [u32; 2]) -> f64 {
         let of = |drifts: &[Drift]| drifts[pair[0] as usize].between(&drifts[pair[1] as usize]);
         let (begin, end) = (of(&self.lasting), of(&self.lasting_to_end));
@@ -432,7 +433,7 @@ impl Chunk {
         (self.met, self.moved) = (0, 0);
     }
 
-    /// Takes the pairs of two patches from the lasting list, from the position up to which it is `known`.
+    /// Takes the pairs of two patches from the cached list, from the position up to which it is `known`.
     fn take_lasting(&mut self, pair: [u32; 2], known: &mut usize) {
         while self.lasting_groups.get(*known).is_some_and(|group| group.patches < pair) {
             *known += 1;
@@ -527,7 +528,7 @@ mod tests {
         Surfaces::of_one(start, triangles)
     }
 
-    /// Every pair of pieces without a common vertex: none is left out, by brute force.
+    /// Every pair of primitives without a common vertex: none is left out, by brute force.
     fn all_pairs(surfaces: &Surfaces) -> Vec<(PrimitivePair, [u32; 4])> {
         let mut edges = BTreeSet::new();
         let mut pairs = Vec::new();

@@ -1,5 +1,5 @@
-//! The motion of a patch's points: a mean motion, and a bound on each point's deviation from it. Two pieces of surface come nearer by at
-//! most [`Drift::between`] of their patches, along any path; a piece that moves with its neighbours stays as far from them as it is.
+//! The motion of a patch's points: a mean motion, and a bound on each point's deviation from it. Two primitives come nearer by at
+//! most [`Drift::between`] of their patches, along any path; a primitive that moves with its neighbours stays as far from them as it is.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -30,7 +30,7 @@ impl Drift {
         Self { mean, spread: off.sqrt() }
     }
 
-    /// Upper bound on how much nearer a piece of one patch can have come to a piece of the other.
+    /// Upper bound on how much nearer a primitive of one patch can have come to a primitive of the other.
     pub(crate) fn between(&self, other: &Self) -> f64 {
         (self.mean - other.mean).length() + self.spread + other.spread
     }

@@ -1,4 +1,4 @@
-//! Which pieces of surfaces may come near each other during a motion.
+//! Which primitives may come near each other during a motion.
 
 pub(crate) mod candidates;
 mod drift;

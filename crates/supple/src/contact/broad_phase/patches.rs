@@ -1,4 +1,4 @@
-//! The triangles of surfaces in patches of eight neighbours, one for each lane, and the pairs of pieces of two patches that come near.
+//! The triangles of surfaces in patches of eight neighbours, one for each lane, and the pairs of primitives of two patches that come near.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -152,7 +152,7 @@ impl Shape {
     }
 }
 
-/// How a triangle and those of another patch move relative to each other, and how near their pieces must be for that.
+/// How a triangle and those of another patch move relative to each other, and how near their primitives must be for that.
 #[derive(Clone, Copy)]
 struct Meeting {
     /// The extent of the others' motion down and up each axis.
@@ -176,7 +176,7 @@ impl Meeting {
         }
     }
 
-    /// For pieces that come nearer by this much, in any direction.
+    /// For primitives that come nearer by this much, in any direction.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_all_sides(coming: F32x8, within: f32, [edges, size]: [f32; 2]) -> Self {
         Self {
@@ -196,7 +196,7 @@ impl Meeting {
     }
 }
 
-/// A pair of pieces that come near.
+/// A pair of primitives that come near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
     pub(crate) kind: PrimitivePair,
@@ -205,7 +205,7 @@ pub(crate) struct Near {
     pub(crate) distance: f64,
 }
 
-/// Finds the pairs of pieces of two patches that come as near as `within` metres on their displacements. Each pair occurs once over all
+/// Finds the pairs of primitives of two patches that come as near as `within` metres on their displacements. Each pair occurs once over all
 /// pairs of patches, in an order that does not depend on the positions.
 pub(crate) struct FindNear<'a> {
     pub(crate) surfaces: &'a Surfaces,
@@ -258,7 +258,7 @@ impl Kernel for FindNear<'_> {
     }
 }
 
-/// How near boxes must be along an axis for pieces to come as near as `within` metres, with coordinates of at most `size` metres.
+/// How near boxes must be along an axis for primitives to come as near as `within` metres, with coordinates of at most `size` metres.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rounded_up(within: f32, size: f32) -> f32 {
     within * (1.0 + 4.0 * f32::EPSILON) + 16.0 * f32::EPSILON * size
@@ -287,7 +287,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Calls `visit` with the pairs of its pieces and those of some lanes that are near and share no vertex, and their squared distances.
+    /// Calls `visit` with the pairs of its primitives and those of some lanes that are near and share no vertex, and their squared distances.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn find(mut self, lanes: u32, mut visit: impl FnMut(PrimitivePair, [u32; 4], f32)) {
         for i in 0..3 {

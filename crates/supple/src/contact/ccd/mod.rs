@@ -1,3 +1,3 @@
-//! Continuous collision detection: how far two pieces may move before they touch.
+//! Continuous collision detection: how far two primitives may move before they touch.
 
 pub(crate) mod time_of_impact;

@@ -1,4 +1,4 @@
-//! When two moving pieces of surface would touch: additive continuous collision detection (Li, Kaufman and Jiang 2021,
+//! When two moving primitives would touch: additive continuous collision detection (Li, Kaufman and Jiang 2021,
 //! "Codimensional incremental potential contact", algorithm 1). The distance cannot shrink faster than
 //! [`PrimitivePair::approach`], so a step of `d / approach` is always safe; such steps are accumulated until little of the initial
 //! distance is left. No polynomial is solved, so there is no root to miss. This holds up to rounding: distance and bound
@@ -30,7 +30,7 @@ fn enough(distance: f64, reach: f64) -> f64 {
 
 /// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with the
 /// activation distance `reach` in metres must be tested again; less than the time of impact up to rounding, and zero for NaN. A displacement along
-/// which two pieces pass each other for hundreds of times their distance may be shortened as well.
+/// which two primitives pass each other for hundreds of times their distance may be shortened as well.
 pub fn time_of_impact(
     kind: PrimitivePair,
     points: &[DVec3; 4],
@@ -79,7 +79,7 @@ mod tests {
     /// Smaller than distances of random points.
     const REACH: f64 = 1e-6;
 
-    /// The first root in (0, 1] of the cubic volume of the four moving points at which the pieces truly touch, by an
+    /// The first root in (0, 1] of the cubic volume of the four moving points at which the primitives truly touch, by an
     /// independent method: signs of the volume on a fine grid, then bisection, then the inside test.
     fn touching_time(kind: PrimitivePair, p: &[DVec3; 4], m: &[DVec3; 4]) -> Option<f64> {
         let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };

@@ -141,8 +141,8 @@ impl PosedCollider {
         self.separation_at(&self.end, |mesh| &mesh.end, point)
     }
 
-    /// Distance and normal at the step's end of a point that was at `from` at its start: one that passed through an open mesh
-    /// meanwhile is behind it, however deep.
+    /// Distance and normal at the end of the step, of a point that was at `from` at its start. A point that passed through an
+    /// open mesh during the step counts as behind it, however deep.
     pub fn separation_after(&self, from: DVec3, point: DVec3) -> Separation {
         match &self.shape {
             PosedShape::Mesh(mesh) if mesh.end.is_open() => {

@@ -1,4 +1,4 @@
-//! How near two pieces of surface are: a vertex and a triangle, or two edges. Both are four points `pᵢ`, and the vector
+//! How near two primitives are: a vertex and a triangle, or two edges. Both are four points `pᵢ`, and the vector
 //! between their closest points is `r = Σ wᵢ pᵢ` with weights that sum to zero. Since the closest points minimise the
 //! distance `d = |r|`, its gradient is `∂d/∂pᵢ = wᵢ n`, `n = r/d`: the change of the weights does not contribute.
 
@@ -24,7 +24,7 @@ pub enum PrimitivePair {
 pub struct ClosestPoints {
     /// The weights of the four points.
     pub weights: [f64; 4],
-    /// From the second piece's closest point to that of the first, in metres.
+    /// From the second primitive's closest point to that of the first, in metres.
     pub offset: DVec3,
 }
 
@@ -42,7 +42,7 @@ impl PrimitivePair {
         self.closest(points).offset.length()
     }
 
-    /// Whether the boxes around both pieces are farther apart than this many metres; faster than the distance, which may be
+    /// Whether the boxes around both primitives are farther apart than this many metres; faster than the distance, which may be
     /// even larger.
     pub fn is_surely_farther(self, &[a, b, c, d]: &[DVec3; 4], metres: f64) -> bool {
         let around = |low: DVec3, high: DVec3| Aabb { low, high };
@@ -175,7 +175,7 @@ mod tests {
             for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
                 prop_assert!(!kind.is_surely_farther(&p, metres) || kind.distance(&p) > metres - 1e-12);
             }
-            // Along an axis the boxes are as far apart as the pieces.
+            // Along an axis the boxes are as far apart as the primitives.
             let shifted = [p[0], p[1] + 9.0 * DVec3::X, p[2] + 9.0 * DVec3::X, p[3] + 9.0 * DVec3::X];
             prop_assert!(PrimitivePair::VertexTriangle.is_surely_farther(&shifted, 6.9));
         }

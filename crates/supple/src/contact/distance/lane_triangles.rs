@@ -1,4 +1,4 @@
-//! Distances between pieces of eight triangles and pieces of other ones, in single precision. They cull pairs before the
+//! Distances between the primitives of eight triangles and those of others, in single precision. They cull pairs before the
 //! exact test: they are slightly too small rather than too large.
 
 use supple_core::simd::{F32x8, SingleVec3};
@@ -110,7 +110,7 @@ pub(crate) fn gap_squared([low, high]: [SingleVec3; 2], [from, to]: [SingleVec3;
     apart.dot(apart)
 }
 
-/// A distance in metres that is not too large, from a squared one between pieces with edges of at most `edges` metres in total and
+/// A distance in metres that is not too large, from a squared one between primitives with edges of at most `edges` metres in total and
 /// coordinates of at most `size` metres.
 pub(crate) fn surely(squared: f32, edges: f32, size: f32) -> f64 {
     let distance = (1.0 - ERROR) * squared.sqrt() - ERROR * edges - 8.0 * f32::EPSILON * size;

@@ -1,6 +1,6 @@
 //! The slip of pairs of surfaces since they first stuck, kept from step to step for adhesive friction.
 //!
-//! A slip is perpendicular to the normal. It is stored in the frame of the normal and an edge of the pair, so that pieces which
+//! A slip is perpendicular to the normal. It is stored in the frame of the normal and an edge of the pair, so that primitives which
 //! rotate together keep sticking.
 
 use glam::DVec3;

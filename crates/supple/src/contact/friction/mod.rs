@@ -84,7 +84,7 @@ impl Friction {
         if y < eps { y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0 } else { y }
     }
 
-    /// The gradient of `f` by the slip.
+    /// The gradient of `f` with respect to the slip.
     pub(crate) fn gradient(&self, slip: DVec3) -> DVec3 {
         let (y, eps) = (slip.length(), self.static_slip);
         let scale = if y < eps { 2.0 / eps - y / (eps * eps) } else { 1.0 / y };

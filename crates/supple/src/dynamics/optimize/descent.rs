@@ -248,7 +248,7 @@ impl<'a> Descent<'a> {
         None
     }
 
-    /// Whether the objective has decreased enough by a step after which it is `lower`, judged by slopes, where rounding hides its change. On a
+    /// Whether a step that ends at the value `lower` has decreased the objective enough, judged by slopes where rounding hides the change. On a
     /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
     fn approximate_wolfe(&self, work: &DescentWorkspace, slope: f64, lower: f64) -> bool {
         let hidden = (lower - self.value).abs() <= ROUNDOFF_CHANGE * self.value.abs();

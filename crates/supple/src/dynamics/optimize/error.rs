@@ -1,10 +1,10 @@
-//! Why a minimisation cannot go on.
+//! Why a minimisation cannot continue.
 
 use thiserror::Error;
 
 use supple_linear::LinearError;
 
-/// Why a nonlinear method could not be made, or cannot go on. Not converging is no error, but a
+/// Why a nonlinear method could not be created, or cannot continue. Failure to converge is not an error but a
 /// [`super::Termination`].
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -21,7 +21,7 @@ pub enum MinimiseError {
         /// Its name.
         method: String,
     },
-    /// The linear solver refuses its options or the matrix.
+    /// The linear solver rejects its options or the matrix.
     #[error(transparent)]
     Linear(#[from] LinearError),
 }

@@ -39,7 +39,7 @@ const PROJECTED_RUN: u32 = 8;
 enum Found {
     /// A direction to search along.
     Direction,
-    /// The matrix is not positive definite, or the solver refuses it.
+    /// The matrix is not positive definite, or the solver rejects it.
     NotDefinite,
     /// The iteration diverged.
     Diverged,

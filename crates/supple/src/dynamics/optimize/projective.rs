@@ -113,7 +113,7 @@ impl Projective {
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
-        // A refused matrix leaves nothing usable, in case the old numbers come back.
+        // After a rejected matrix nothing is usable, even if the old values come back.
         self.prepared.clear();
         match &mut self.global {
             Global::Direct(factor) => {

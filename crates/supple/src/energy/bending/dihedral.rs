@@ -125,7 +125,7 @@ impl DihedralFold {
         (sine * c - cosine * s).atan2(cosine * c + sine * s)
     }
 
-    /// Derivatives of the angle by `e`, `p` and `q`.
+    /// Derivatives of the angle with respect to `e`, `p` and `q`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self) -> [LaneVec3; 3] {
         let [m1, m2] = self.reciprocals();

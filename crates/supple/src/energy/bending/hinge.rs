@@ -113,8 +113,8 @@ impl Hinge {
     /// Stiffness in J/rad² against folding, of a sheet with the bending stiffness `B` in N·m: `B l²/A`.
     ///
     /// For a prescribed cylinder whose axis runs along a family of edges this gives the energy `½ B/R²` per area, as in plate
-    /// theory has it. (The factor 3 with which the formula is often written makes the sum of all hinges right for spheres,
-    /// and cylinders three times too stiff; cloth bends into cylinders.) In equilibrium a sheet is softer than that: it
+    /// theory. (With the factor 3 that often appears in the formula, the sum of all hinges is right for spheres, but
+    /// cylinders are three times too stiff; cloth bends into cylinders.) In equilibrium a sheet is softer than that: it
     /// distributes its folds among the hinges at the least cost. A clamped strip of a regular grid with 41 vertices along it
     /// sags about 17 % more than plate theory predicts.
     pub fn stiffness(&self, bend_stiffness: f64) -> f64 {

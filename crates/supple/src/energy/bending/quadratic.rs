@@ -16,7 +16,8 @@
 //! ```
 //!
 //! zero at rest with zero gradient, and invariant under rotations. Its Hessian is not constant any more; the projection is that of
-//! Gauss-Newton. Since `e`, `g` and `u` are sums of corners with constant weights, derivatives are taken by these three.
+//! Gauss-Newton. Since `e`, `g` and `u` are sums of corners with constant weights, derivatives are taken with
+//! respect to these three.
 //!
 //! Damping over a step of length `h` has the potential `β c/(2h) (s - sₛ)²` of `s = ½ u·(e × g)`, `sₛ` at its start. For
 //! a hinge that was only folded `s = l sin θ`, so that both bending energies damp small folds alike. Unlike `u` it is
@@ -107,7 +108,7 @@ impl FoldDamping<'_> {
         self.viscosity * self.change * self.change * 0.5
     }
 
-    /// The derivatives of `s` by `e`, `g` and `u`.
+    /// The derivatives of `s` with respect to `e`, `g` and `u`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slopes(&self) -> [LaneVec3; 3] {
         let (half, QuadraticFold { e, g, u }) = (Lanes::splat(0.5), self.fold);
@@ -122,7 +123,7 @@ impl FoldDamping<'_> {
         [e * force, g * force, u * force]
     }
 
-    /// The Hessian by `e`, `g` and `u`, lower triangle.
+    /// The Hessian with respect to `e`, `g` and `u`, lower triangle.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, mode: HessianMode) -> [[LaneMat3; 3]; 3] {
         let slopes = self.slopes();
@@ -193,7 +194,7 @@ impl QuadraticFold {
 }
 
 impl Normal {
-    /// `v` without its part along the normal, over `|N|`: `∂n/∂N` applied.
+    /// `∂n/∂N` applied to `v`: its component perpendicular to the normal, divided by `|N|`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slope(&self, v: LaneVec3) -> LaneVec3 {
         (v - self.n * self.n.dot(v)) * self.inverse_length
@@ -267,7 +268,7 @@ impl QuadraticHingeBatch {
         blocks
     }
 
-    /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
+    /// The Hessian of folded hinges with respect to `e`, `g` and `u`, lower triangle, divided by the stiffness.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn folded_hessian(&self, fold: &QuadraticFold, mode: HessianMode) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
@@ -379,7 +380,7 @@ impl Element<4> for QuadraticBending {
     }
 }
 
-/// The Hessian of hinges that are flat at rest by `e`, `g` and `u`, over the stiffness.
+/// The Hessian of hinges that are flat at rest with respect to `e`, `g` and `u`, divided by the stiffness.
 fn flat_hessian() -> [[LaneMat3; 3]; 3] {
     let mut blocks = [[LaneMat3::default(); 3]; 3];
     blocks[2][2] = LaneMat3::identity();

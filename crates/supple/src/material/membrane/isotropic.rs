@@ -1,4 +1,5 @@
-//! Stress and tangent of isotropic sheets from their derivatives by the principal stretches.
+//! Stress and tangent of isotropic sheets from their derivatives with respect to the principal
+//! stretches.
 //!
 //! With `F = U Σ Vᵀ` (3x2) and `gᵢ = ∂Ψ/∂σᵢ`, the second derivative acts on `D = Uᵀ δF V` as that of solids does
 //! ([`crate::material::law::Tangent`]): scaling on the diagonal, twist and flip on the pair `D₁₂`, `D₂₁`; in addition on the

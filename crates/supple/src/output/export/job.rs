@@ -132,7 +132,7 @@ impl<'a> Job<'a> {
         Ok(sequence)
     }
 
-    /// Reads a frame with the vertices that its bodies have at the end; refuses one whose bodies differ from the first.
+    /// Reads a frame with the vertices that its bodies have at the end; rejects one whose bodies differ from the first.
     pub(super) fn read(&self, index: u32) -> Result<Frame, FileError> {
         let mut frame = self.cache.read(index)?;
         let names = |bodies: &[FrameBody]| bodies.iter().map(|b| b.surface.name.clone()).collect::<Vec<_>>();
@@ -162,7 +162,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Counts all frames of the first `formats` as done, whether written or refused.
+    /// Counts all frames of the first `formats` as done, whether written or rejected.
     pub(super) fn finish_formats(&mut self, formats: usize) {
         self.done = (formats as u32).saturating_mul(self.frames.len() as u32);
     }
@@ -177,7 +177,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Refuses a frame whose vertex count changed, for formats that cannot represent it.
+    /// Rejects a frame whose vertex count changed, for formats that cannot represent it.
     pub(super) fn same_vertices(&self, frame: &Frame, format: &str) -> Result<(), Error> {
         for (body, surface) in frame.bodies.iter().zip(&self.surfaces) {
             let (now, before) = (body.positions.len(), surface.mesh.positions.len());

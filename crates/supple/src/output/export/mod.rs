@@ -45,7 +45,7 @@ pub enum ExportFormat {
     Vtu,
 }
 
-/// What there is to know of a format.
+/// The properties of a format.
 struct Declaration {
     format: ExportFormat,
     /// On the command line and in scene files.

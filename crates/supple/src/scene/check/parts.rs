@@ -7,7 +7,7 @@ use crate::scene::{Body, Collider, Pin, Scene, Solver, World};
 use supple_core::Error;
 
 impl World {
-    /// Refuses anything that is not valid in a scene file.
+    /// Rejects anything that is not valid in a scene file.
     pub fn validate(&self) -> Result<(), Error> {
         let scene = Scene { world: self.clone(), ..Scene::default() };
         first_problem(&scene, "the world", |checker| checker.settings())
@@ -15,7 +15,7 @@ impl World {
 }
 
 impl Solver {
-    /// Refuses anything that is not valid in a scene file.
+    /// Rejects anything that is not valid in a scene file.
     pub fn validate(&self) -> Result<(), Error> {
         let scene = Scene { solver: self.clone(), ..Scene::default() };
         first_problem(&scene, "the solver", |checker| checker.settings())
@@ -23,7 +23,7 @@ impl Solver {
 }
 
 impl Body {
-    /// Refuses anything that is not valid in a scene file; relative file names start at `folder`.
+    /// Rejects anything that is not valid in a scene file; relative file names start at `folder`.
     pub fn validate(&self, folder: &Path) -> Result<(), Error> {
         let scene = Scene { bodies: vec![self.clone()], folder: folder.into(), ..Scene::default() };
         first_problem(&scene, &format!("body `{}`", self.name), |checker| checker.bodies())
@@ -31,7 +31,7 @@ impl Body {
 }
 
 impl Collider {
-    /// Refuses anything that is not valid in a scene file; relative file names start at `folder`.
+    /// Rejects anything that is not valid in a scene file; relative file names start at `folder`.
     pub fn validate(&self, folder: &Path) -> Result<(), Error> {
         let scene = Scene { colliders: vec![self.clone()], folder: folder.into(), ..Scene::default() };
         first_problem(&scene, &format!("collider `{}`", self.name), |checker| checker.colliders())
@@ -39,7 +39,7 @@ impl Collider {
 }
 
 impl Pin {
-    /// Refuses anything that is not valid in a scene file, except a missing body of its name; relative file names start
+    /// Rejects anything that is not valid in a scene file, except a missing body of its name; relative file names start
     /// at `folder`.
     pub fn validate(&self, folder: &Path) -> Result<(), Error> {
         let scene = Scene { pins: vec![self.clone()], folder: folder.into(), ..Scene::default() };

@@ -42,7 +42,7 @@ impl Axis {
 }
 
 /// An axis-aligned box centred at the origin. As cloth it specifies its `cells`; as a solid it is divided by the body's `cell`, and
-/// specifying both is refused.
+/// specifying both is rejected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cuboid {

@@ -81,7 +81,7 @@ impl Solver {
         self
     }
 
-    /// Refuses options that do not apply to the method or the linear solver, and values outside their range.
+    /// Rejects options that do not apply to the method or the linear solver, and values outside their range.
     pub fn check(&self) -> Result<(), Error> {
         self.linear.check().map_err(|problem| Error::Invalid(problem.to_string()))?;
         self.options.check()?;

@@ -155,7 +155,7 @@ pub(crate) fn parse_value(text: &str, origin: &Origin) -> Option<Node> {
     value_node(value, &|_| origin.clone(), 0).ok()
 }
 
-/// Dotted keys nest without brackets, which the parser does not bound: absurd ones are refused before it builds them.
+/// Dotted keys nest without brackets, which the parser does not bound: absurd ones are rejected before it builds them.
 fn refuse_deep_keys(text: &str, path: &Path, lines: &LineStarts) -> Result<(), FileError> {
     let (end, parts) = longest_key(text);
     if parts <= MAX_DEPTH {

@@ -1,5 +1,5 @@
 //! Changing a simulation between steps: the world, bodies, colliders and pins. Anything that is invalid in a scene file is
-//! refused here too, immediately and without changing anything.
+//! rejected here too, immediately and without changing anything.
 
 pub(crate) mod pick;
 pub(crate) mod solver_change;

@@ -6,7 +6,7 @@ use supple_core::Error;
 
 impl Simulation {
     /// Changes the method, the linear solver or their options between steps; positions and velocities are kept. Solver data
-    /// derived from the mesh is rebuilt. A method with another discretisation is refused: it needs a
+    /// derived from the mesh is rebuilt. A method with another discretisation is rejected: it needs a
     /// new simulation.
     ///
     /// ```

@@ -73,12 +73,12 @@ impl HpbdStepper {
         stepper
     }
 
-    /// The number of small steps of a step.
+    /// The number of small steps per time step.
     fn small_steps(&self, scene_state: &SceneState, dt: f64) -> u32 {
         let options = options_of(scene_state);
         let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
         let count = dt / options.longest_step(edge, scene_state.world.gravity.length());
-        // Slightly more than a whole number is rounding.
+        // An excess over an integer this small is rounding.
         (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
     }
 

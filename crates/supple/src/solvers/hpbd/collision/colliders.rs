@@ -162,7 +162,7 @@ impl Collisions {
         }
     }
 
-    /// The number of particles and points in contact, and the deepest penetration of a collider's shape in metres.
+    /// The number of particles and points in contact, and the deepest penetration of a collider's shape, in metres.
     pub(crate) fn count_and_depth(&self, positions: &[DVec3]) -> (u32, f64) {
         let (mut count, mut deepest) = (0, 0.0_f64);
         for (i, clearance) in self.clearances.iter().enumerate() {

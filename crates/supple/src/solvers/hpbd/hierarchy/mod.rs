@@ -207,7 +207,7 @@ impl Finest<'_> {
 }
 
 impl RestLengths {
-    /// Whether they are distances at the start for this body.
+    /// Whether this body uses initial distances as rest lengths.
     pub(crate) fn are_straight(self, finest: &Finest<'_>) -> bool {
         match self {
             Self::Surface => false,

@@ -16,7 +16,7 @@ use supple_mesh::octree::{Hanging, Octree, hangs};
 pub(crate) const BLOCK: usize = 512;
 /// Elements per batch.
 pub(crate) const BATCH: usize = 16;
-/// The most nodes that the elements of a block can have.
+/// Maximum number of nodes of the elements of a block.
 pub(crate) const LOCAL: usize = 8 * BLOCK;
 
 /// Sixteen elements: the indices of their conforming nodes in the block, and their hanging slots.

@@ -83,7 +83,7 @@ pub(crate) trait Vector:
 {
     /// The scalar type.
     type Number: Real;
-    /// What it takes to make one: proof that the machine has its instructions.
+    /// Required to create one: proof that the machine has its instructions.
     type Proof: Copy;
     /// The number of lanes.
     const LANES: usize;

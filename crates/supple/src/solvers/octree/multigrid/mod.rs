@@ -40,7 +40,7 @@ const DAMPING: f32 = 1.7;
 const COARSEST: usize = 64;
 /// Levels with more nodes are not factorised,
 const MOST_NODES: usize = 20_000;
-/// nor those whose factors have more numbers per element of the finest level, since every cycle reads them twice,
+/// nor those whose factors have more entries per element of the finest level, since every cycle reads them twice,
 const MOST_NUMBERS: f64 = 50.0;
 /// nor those whose factorisation takes more products of blocks per element, about as much as four cycles,
 const MOST_WORK: f64 = 300.0;

@@ -60,7 +60,7 @@ impl Runs {
         });
     }
 
-    /// Changes every unknown of the fields by its packed value.
+    /// Calls `set` with every unknown of the fields and its packed value.
     pub(crate) fn unpack<I: Copy, O>(&self, packed: &[I], fields: &mut [O], mut set: impl FnMut(&mut O, I)) {
         let mut rest = packed;
         for run in &self.runs {

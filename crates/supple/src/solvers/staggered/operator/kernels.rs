@@ -56,7 +56,7 @@ impl KernelGrid {
         (cell % row + cell % plane / row + cell / plane) % 2
     }
 
-    /// The inverse diagonal of the distributed operator for a field, and the factor of its neighbours' residuals in a
+    /// The inverse diagonal of the distributed operator for a field, and the factor of its neighbours' residuals at a
     /// point of the second colour.
     pub(crate) fn relaxation(&self, field: usize) -> (f32, f32) {
         let Coefficients { spacing, compressibility, inertia } = self.coefficients;
