@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a linear solver could not be created, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Not converging is
+/// Why a linear solver could not be created, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Failure to converge is
 /// no error, but a [`crate::LinearTermination`].
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]

@@ -60,7 +60,7 @@ pub enum LinearTermination {
     NotFinite,
 }
 
-/// The outcome of a solve. Not converging is a result, not an error.
+/// The outcome of a solve. Failure to converge is a result, not an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SolveOutcome {

@@ -1,5 +1,5 @@
 //! Reading and writing users' linear systems: Matrix Market `.mtx`, SciPy `.npz`, NumPy `.npy`. Errors give the file
-//! and the line, byte or array element of the problem; no reader allocates by a count that it has not checked against
+//! and the line, byte or array element of the problem; no reader allocates from a count that it has not checked against
 //! the file size.
 
 mod arrays;

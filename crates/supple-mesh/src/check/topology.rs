@@ -163,7 +163,7 @@ impl<'a> TopologyBuilder<'a> {
         self.found
     }
 
-    /// Boundary edges joined end to end through their fans: loops that touch in a vertex stay separate.
+    /// Boundary edges joined end to end through their fans: loops that touch at a vertex stay separate.
     fn count_loops(&mut self) {
         let mut loops = DisjointSets::new(self.mesh.corners.len());
         let ends: Vec<[usize; 2]> =

@@ -1,4 +1,4 @@
-//! Milne et al. 2016, *Efficient Elasticity for Character Flesh Simulation on Octrees*: its figures with numbers.
+//! Milne et al. 2016, *Efficient Elasticity for Character Flesh Simulation on Octrees*: its quantitative figures.
 
 mod convergence;
 mod frames;

@@ -1,4 +1,4 @@
-//! Müller 2008, *Hierarchical Position Based Dynamics*: its figures with numbers. As in the paper, constraints are as
+//! Müller 2008, *Hierarchical Position Based Dynamics*: its quantitative figures. As in the paper, constraints are as
 //! stiff as a sweep makes them (`stiffness = 1`).
 
 mod curtain;

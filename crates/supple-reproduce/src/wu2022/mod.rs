@@ -1,5 +1,5 @@
 //! Wu, Wang and Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body
-//! Simulation*: its table and figures with numbers. The paper measures a GPU (and a CPU in figure 16); this is a CPU,
+//! Simulation*: its table and quantitative figures. The paper measures a GPU (and a CPU in figure 16); this is a CPU,
 //! so times are only comparable as ratios.
 
 mod cg_run;

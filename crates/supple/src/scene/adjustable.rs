@@ -18,7 +18,7 @@ pub struct Adjustable {
 pub enum AdjustableValue {
     /// An integer, with the smallest and the largest value offered.
     Count(u32, [u32; 2]),
-    /// A number, with the least and the largest offered.
+    /// A number, with the smallest and the largest value offered.
     Number(f64, [f64; 2]),
     /// One of some names, each with a title.
     Choice(&'static str, &'static [(&'static str, &'static str)]),

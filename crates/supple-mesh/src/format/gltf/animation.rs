@@ -20,7 +20,7 @@ pub(super) fn read_channels(buffers: &Buffers<'_>, name: Option<&str>) -> Result
     }
     if channels.is_empty() {
         let problem =
-            format!("animation {index} moves no node; pins need one of translations, rotations or scales");
+            format!("animation {index} moves no node; pins need one with translations, rotations or scales");
         return Err(buffers.error(problem));
     }
     Ok(channels)

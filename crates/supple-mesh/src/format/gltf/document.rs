@@ -50,7 +50,7 @@ pub(super) struct Mesh {
 }
 
 pub(super) struct Primitive {
-    /// Accessors by the names of what they hold.
+    /// Accessors by the names of their attributes.
     attributes: BTreeMap<String, usize>,
     pub indices: Option<usize>,
     pub material: Option<usize>,
@@ -261,7 +261,7 @@ impl Node {
         }
     }
 
-    /// The same as a scale, a turn and a move; a matrix may have more than these.
+    /// The same as a scale, a rotation and a translation; a matrix may contain more than these.
     pub(super) fn parts(&self) -> Parts {
         let mut parts = match self.transform {
             Transform::Matrix(_) => Parts::of(&self.matrix()),

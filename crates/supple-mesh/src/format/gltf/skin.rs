@@ -141,7 +141,7 @@ impl<'a> BoneReader<'a> {
         let first = self.bones.len() as u32;
         let to_mesh = self.at_rest[node].inverse();
         if !to_mesh.is_finite() {
-            let problem = format!("node {node} is scaled to nothing; give it a size and export again");
+            let problem = format!("node {node} has a scale of zero; give it a size and export again");
             return Err(self.buffers.error(problem));
         }
         let document = self.buffers.document;

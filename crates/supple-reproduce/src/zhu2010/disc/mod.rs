@@ -104,7 +104,7 @@ fn add_rows(findings: &mut Findings, case: &str, paper: Option<f64>, sizes: &[us
     let at_finest = format!("{case}, {} vertices", finest.unknowns / 2);
     findings.add(case, "order of the largest error", paper, all);
     findings.add(case, "order of the largest error inside the disc", paper, inside);
-    findings.add(case, "order of the root of the mean square inside", None, mean);
+    findings.add(case, "order of the RMS error inside", None, mean);
     findings.add(at_finest, "largest error inside / side of the square", None, finest.inside);
 }
 

@@ -26,7 +26,7 @@ pub struct Solver {
     pub max_iterations: u32,
     /// `newton`: a step is also solved when an iteration would move no vertex faster than this many m/s.
     pub velocity_tolerance: Option<f64>,
-    /// Refresh the preconditioner every this many nonlinear iterations; each method has its own default.
+    /// Number of nonlinear iterations between refreshes of the preconditioner; each method has its own default.
     pub refresh: Option<u32>,
     /// Refresh the preconditioner when a vertex has moved by this many metres relative to the others since it was built, instead of or
     /// in addition to `refresh`.

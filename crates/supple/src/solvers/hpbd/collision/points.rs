@@ -52,7 +52,7 @@ impl Points {
         self.first_embedded[body]
     }
 
-    /// The particle that a point is.
+    /// The particle of a point.
     pub(crate) fn particle(&self, point: usize) -> Option<usize> {
         point.checked_sub(self.embedded())
     }

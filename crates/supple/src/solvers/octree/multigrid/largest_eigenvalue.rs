@@ -11,7 +11,7 @@ use supple_linear::{LanczosVectors, Tridiagonal};
 /// Nodes processed by one task.
 const CHUNK: usize = 4096;
 
-/// Steps. They find the largest eigenvalue to a few percent, from below.
+/// Number of Lanczos steps. They find the largest eigenvalue to a few percent, from below.
 const STEPS: usize = 15;
 
 /// The largest eigenvalue of `D⁻¹ A` with `inverse = D⁻¹`; nodes where that is zero are left out. `work` are three vectors of
