@@ -102,7 +102,7 @@ pub enum Error {
     /// A solver's name that nothing answers to.
     #[error("there is no solver `{name}`; available: {valid}")]
     UnknownSolver {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The names that there are, as a list for people.
         valid: String,

@@ -3,14 +3,14 @@
 use thiserror::Error;
 
 /// Why a linear solver could not be created, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Failure to converge is
-/// no error, but a [`crate::LinearTermination`].
+/// not an error but a [`crate::LinearTermination`].
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum LinearError {
     /// No solver has this name.
     #[error("there is no linear solver `{name}`; available: {}", crate::LinearKind::ALL.map(crate::LinearKind::name).join(", "))]
     UnknownSolver {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
     /// An option that the solver does not have, or a value outside of its range: the text names both.

@@ -36,7 +36,7 @@ pub fn linear_solver(
     })
 }
 
-/// The preconditioner that a linear solver of a scene brings to conjugate gradients and to gradient methods.
+/// The preconditioner that a linear solver of a scene provides for conjugate gradients and gradient methods.
 pub fn preconditioner(
     linear: &LinearOptions,
     positions: Option<Arc<[DVec3]>>,

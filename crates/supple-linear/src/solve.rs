@@ -25,7 +25,7 @@ pub struct SolveOptions {
     /// The solver and its options.
     pub linear: LinearOptions,
     /// When to stop \[default: at a relative residual of 1e-10, or after 10000 iterations\]. `tolerance` and `max_iterations` of the
-    /// [`LinearOptions`] that these options are made from are taken over.
+    /// [`LinearOptions`] that these options are created from are kept.
     pub stop: StopRule,
     /// Where the unknowns are: a point for each row, or for each three consecutive rows. Multilevel solvers are better with them
     /// \[default: the matrix's graph is used\].

@@ -13,7 +13,7 @@ pub struct StopRule {
     pub tolerance: f64,
     /// Stop after this many iterations.
     pub max_iterations: usize,
-    /// Stop at this moment, after the iteration under way.
+    /// Stop at this moment, after the current iteration.
     pub deadline: Option<Instant>,
 }
 

@@ -144,7 +144,7 @@ impl Avx512F64x8 {
     #[inline(always)]
     pub fn gather_rows<const L: usize>(_: Avx512, table: &[[f64; 4]; L], rows: &[u16; 8]) -> [Self; 3] {
         let [a, b, c, d, e, f, g, h] = rows;
-        // SAFETY: four numbers are read from rows of as many; the proof is there.
+        // SAFETY: four numbers are read from rows of four; the proof is there.
         unsafe {
             let row = |number: &u16| _mm256_loadu_pd(table[row_index::<L>(*number)].as_ptr());
             let two =
@@ -228,7 +228,7 @@ impl Avx512F32x16 {
     /// As [`F32x16::gather_rows`](super::F32x16::gather_rows): rows are read whole, and shuffles turn them into components.
     #[inline(always)]
     pub fn gather_rows<const L: usize>(_: Avx512, table: &[[f32; 4]; L], rows: &[u16; 16]) -> [Self; 3] {
-        // SAFETY: four numbers are read from rows of as many; the proof is there.
+        // SAFETY: four numbers are read from rows of four; the proof is there.
         unsafe {
             let row = |number: u16| _mm_loadu_ps(table[row_index::<L>(number)].as_ptr());
             let four = |i: usize| {

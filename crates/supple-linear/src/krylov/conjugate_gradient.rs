@@ -31,7 +31,7 @@ pub struct ConjugateGradient {
     history: History,
 }
 
-/// The scalars of a solve under way.
+/// The scalars of a solve in progress.
 struct CgState {
     iterations: usize,
     /// `|b|`.

@@ -1,5 +1,5 @@
 //! One cycle over any hierarchy of levels (Xian 2019, algorithm 2, nested; Zhu 2010, algorithm 1): the families of multigrid
-//! solvers bring their levels, the cycle is the same.
+//! solvers provide their levels, the cycle is the same.
 //!
 //! ```text
 //! smooth A x = b forward from x = 0;   r = b - A x;   b' = R r

@@ -146,7 +146,7 @@ struct Panel {
     inverses: Vec<DMat3>,
 }
 
-/// Where a block of a row of `L` stands: its panel, the column within it, and its place there.
+/// The location of a block of a row of `L`: its panel, the column within it, and its index there.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     panel: u32,
@@ -157,7 +157,7 @@ struct Entry {
 /// The blocks of every row, in the order in which columns were finished.
 type RowEntries = Vec<Vec<Entry>>;
 
-/// The column under way.
+/// The column in progress.
 struct Column {
     slot: Vec<u32>,
     rows: Vec<u32>,
@@ -253,7 +253,7 @@ impl Factoring<'_> {
         self.diagonal(place) * (1.0 + self.shift)
     }
 
-    /// The scaled diagonal block at a place.
+    /// The scaled diagonal block at an index.
     fn diagonal(&self, place: usize) -> DMat3 {
         self.matrix.diagonal_block(self.schedule.order[place] as usize) * self.scale
     }

@@ -169,7 +169,7 @@ impl Domains {
         &self.order[first..(first + self.size).min(self.order.len())]
     }
 
-    /// The blocks outside the pattern that couple two nodes of one domain, by the place of their row.
+    /// The blocks outside the pattern that couple two nodes of one domain, by the index of their row.
     fn inner_outside(&self, matrix: &BlockMatrix) -> Vec<(u32, ExtraBlock)> {
         let place = |node: u32| self.place[node as usize];
         let domain = |node: u32| place(node) as usize / self.size;
@@ -236,7 +236,7 @@ struct DomainSweeps {
 }
 
 impl DomainSweeps {
-    /// `Err` gives the place whose diagonal block is not positive definite.
+    /// `Err` contains the index whose diagonal block is not positive definite.
     fn fill(&mut self, parts: &Parts<'_>, domain: usize) -> Result<(), usize> {
         self.inverses.clear();
         self.columns.clear();

@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Both methods solve the same equations: a right-hand side made from the one's solution is that of the other.
+    /// Both methods solve the same equations: the right-hand side computed from one's solution is that of the other.
     #[test]
     fn it_finds_what_the_cycles_find() {
         let lattice = Lattice::new([8; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior });

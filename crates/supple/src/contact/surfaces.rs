@@ -25,7 +25,7 @@ pub struct Surfaces {
     between_bodies: bool,
     pieces: Vec<Pieces>,
     sewn: CoincidentPoints,
-    /// How near other bodies come to each body before they are repelled, where that is less than the thickness; empty if nowhere.
+    /// The distance below which each body repels others, where that is less than the thickness; empty if nowhere.
     reach_of_body: Vec<f64>,
 }
 
@@ -135,7 +135,7 @@ impl Surfaces {
         self.sewn.any(first, second)
     }
 
-    /// Sets how near other bodies come to each body before they are repelled; at most the thickness. Returns whether that
+    /// Sets the distance below which other bodies are repelled by each body; at most the thickness. Returns whether that
     /// changed.
     pub(crate) fn set_reaches(&mut self, reaches: impl Iterator<Item = f64> + Clone) -> bool {
         let is_new = !reaches.clone().eq(self.reach_of_body.iter().copied());

@@ -106,7 +106,7 @@ pub(crate) mod conformance {
         (((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3) % 1.0
     }
 
-    /// The step of differences in metres, where an energy does not ask for a finer one.
+    /// The step of differences in metres, where an energy does not require a finer one.
     const STEP: f64 = 1e-6;
 
     /// The largest difference between the gradient and central differences of the value, relative to the gradient.

@@ -34,7 +34,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<(Document, Optio
 
 type GlbParts<'a> = (&'a [u8], Option<u64>, Option<&'a [u8]>);
 
-/// The JSON chunk with its place, and the binary chunk.
+/// The JSON chunk with its offset, and the binary chunk.
 fn split_glb<'a>(bytes: &'a [u8], path: &Path) -> Result<GlbParts<'a>, FileError> {
     let fail = |byte: usize, problem: String| FileError::byte(path, byte as u64, problem);
     let number = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));

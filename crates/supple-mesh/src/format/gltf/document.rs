@@ -247,7 +247,7 @@ impl Node {
         })
     }
 
-    /// The node's place in its parent, as a matrix.
+    /// The node's transform relative to its parent, as a matrix.
     pub(super) fn matrix(&self) -> DMat4 {
         match self.transform {
             Transform::Matrix(matrix) => DMat4::from_cols_array(&matrix.map(f64::from)),

@@ -1,5 +1,5 @@
 //! The outer loop of Newton's method, for every family: evaluate, test for termination (iteration limit and time budget included:
-//! [`Stopping`]), solve and step. A family brings its step
+//! [`Stopping`]), solve and step. A family provides its step
 //! rule: a line search where there is an objective, control of the residual where there is none (the mixed system of
 //! `staggered`).
 

@@ -45,7 +45,7 @@ impl Lists {
 
 /// The map from the corners of elements to vertices.
 pub(crate) struct VertexGather<const K: usize> {
-    /// For each element, the place of its corners in its chunk's buffer.
+    /// For each element, the indices of its corners in its chunk's buffer.
     corners: Vec<[u16; K]>,
     /// Length of a chunk's buffer.
     stride: usize,
@@ -96,7 +96,7 @@ impl<const K: usize> VertexGather<K> {
 
 /// The map from the blocks of elements to those of a matrix.
 pub(crate) struct BlockGather<const K: usize> {
-    /// For each element and pair of corners (`j <= i`), the place of their block in the chunk's buffer.
+    /// For each element and pair of corners (`j <= i`), the index of their block in the chunk's buffer.
     places: Vec<[[u16; K]; K]>,
     stride: usize,
     lists: Lists,

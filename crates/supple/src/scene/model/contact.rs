@@ -20,7 +20,7 @@ pub enum FrictionModel {
     /// A potential of the slip within a step: sticking contacts creep, by less than a millimetre per second.
     #[default]
     Smooth,
-    /// The same potential of the slip since first contact: sticking contacts stay where they are.
+    /// The same potential in the slip since first contact: sticking contacts stay where they are.
     Adhesive,
     /// Impulses on the velocities after a frictionless step.
     Impulse,

@@ -1,7 +1,7 @@
 //! How far a step has come, and whether its time budget allows what is still to do.
 //!
 //! When the budget runs out, the rest of the step is taken in one small step, however long, whose sweeps end early. The state
-//! is then one that later steps can start from, only with more stretch than the options ask for.
+//! is then one that later steps can start from, only with more stretch than the options call for.
 
 use std::time::{Duration, Instant};
 

@@ -44,7 +44,7 @@ pub struct Limits {
     pub max_cycles: usize,
     /// Iterations of GMRES before it restarts. Memory is allocated for as many as are done.
     pub restart: usize,
-    /// Stop at this moment, after the cycle under way; one is done in any case.
+    /// Stop at this moment, after the current cycle; one is done in any case.
     pub deadline: Option<Instant>,
 }
 
