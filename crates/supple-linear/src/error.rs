@@ -30,6 +30,14 @@ pub enum LinearError {
         /// Rows of the matrix.
         rows: usize,
     },
+    /// A number of the right-hand side is not finite.
+    #[error("number {index} of the right-hand side is {value}; all must be finite")]
+    RhsNotFinite {
+        /// Its place, from 0.
+        index: usize,
+        /// The number.
+        value: f64,
+    },
     /// The solver needs the blocks of the matrix, but this operator only provides products.
     #[error("{solver} needs the assembled matrix, but this system only provides products; use jacobi")]
     NotAssembled {

@@ -141,6 +141,13 @@ fn solve_with(matrix: &SparseMatrix, rhs: &[f64], options: SolveOptions) -> Resu
     if rhs.len() != matrix.rows() {
         return Err(LinearError::InvalidRhs { entries: rhs.len(), rows: matrix.rows() });
     }
+    if let Some((index, &value)) = rhs.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+        return Err(LinearError::RhsNotFinite { index, value });
+    }
+    if stop.tolerance.is_nan() || stop.tolerance < 0.0 {
+        let problem = format!("`tolerance` is {}; it must be 0 or more", stop.tolerance);
+        return Err(LinearError::InvalidOption(problem));
+    }
     let started = Instant::now();
     let system = System::with_points(matrix, positions)?;
     let mut solver = linear_solver(&linear, system.positions.clone(), simd)?;
@@ -214,6 +221,8 @@ mod tests {
         assert_eq!(error, LinearError::InvalidRhs { entries: 3, rows: 4 });
         let options = SolveOptions { positions: Some(Vec::new()), ..SolveOptions::default() };
         assert!(matches!(solve(&matrix, &rhs, options), Err(LinearError::InvalidPositions(_))));
+        let error = solve(&matrix, &[1.0, 2.0, f64::INFINITY, 4.0], "mas").unwrap_err();
+        assert_eq!(error, LinearError::RhsNotFinite { index: 2, value: f64::INFINITY });
         let indefinite = SparseMatrix::from_triplets(1, [(0, 0, -1.0)]).unwrap();
         assert!(solve(&indefinite, &[1.0], LinearKind::Jacobi).is_err());
     }

@@ -138,8 +138,11 @@ fn of_linear(solver: &Solver) -> Option<Control> {
         of_solver(&format!("solver.linear.{key}"), label, unit, help, kind)
     };
     if linear.kind.has_option("domain") {
-        let nodes = count(linear.domain.unwrap_or(32), [4, 128]);
-        Some(add("domain", "Domain", "nodes", "Nodes per domain of the finest level", nodes))
+        let (most, help) = match linear.kind {
+            LinearKind::Mas => (128, "Nodes per domain of the finest level"),
+            _ => (256, "Nodes per domain"),
+        };
+        Some(add("domain", "Domain", "nodes", help, count(linear.domain.unwrap_or(32), [4, most])))
     } else if linear.kind.has_option("sweeps") {
         let help = "Smoothing sweeps on the finest level before and after the coarser ones";
         Some(add("sweeps", "Sweeps", "", help, count(linear.sweeps.unwrap_or(1), [1, 10])))

@@ -79,7 +79,7 @@ impl<Z: Copy + Default + Send> FlexibleGmres<Z> {
                 return GmresOutcome { residuals, end };
             }
             first.par_chunks_mut(CHUNK).for_each(|part| part.iter_mut().for_each(|r| *r /= norm));
-            let steps = restart.min(stop.max_iterations - done);
+            let steps = restart.max(1).min(stop.max_iterations - done);
             let weights = self.arnoldi(system, stop, (norm, goal, steps), &mut residuals);
             for (z, weight) in self.corrections.iter().zip(&weights) {
                 system.correct(*weight, z);

@@ -14,8 +14,11 @@ use crate::vectors::{CHUNK, noise};
 use crate::{BlockJacobi, LinearOperator};
 use supple_core::parallel::prelude::*;
 
-/// An invariant subspace is found where `β` falls below this fraction of `α`.
-const INVARIANT: f64 = 1e-6;
+/// An invariant subspace is found where `β` falls below this fraction of `α`, in double precision.
+const INVARIANT: f64 = 1e-12;
+
+/// An eigenvalue above `-ROUNDING` times the largest may be a positive one with rounding errors.
+const ROUNDING: f64 = 1e-14;
 
 /// Halvings of an interval that contains an eigenvalue.
 const HALVINGS: usize = 100;
@@ -42,27 +45,35 @@ pub struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// This many steps of Lanczos' method, or fewer where they span an invariant subspace; `None` from a start of zero.
-    pub fn of(vectors: &mut dyn LanczosVectors, steps: usize) -> Option<Self> {
+    /// Performs this many steps of Lanczos' method, or fewer where they span an invariant subspace: where `β` falls below the
+    /// fraction `invariant` of `α`, which depends on the precision of the vectors. Returns `false`, and holds nothing of use, after
+    /// a start of zero and where a coefficient is not finite. Memory is kept from one call to the next.
+    pub fn build(&mut self, vectors: &mut dyn LanczosVectors, steps: usize, invariant: f64) -> bool {
+        self.diagonal.clear();
+        self.off_diagonal.clear();
+        self.diagonal.reserve(steps);
+        self.off_diagonal.reserve(steps);
         let start = vectors.start().sqrt();
-        if start == 0.0 {
-            return None;
+        if start == 0.0 || !start.is_finite() {
+            return false;
         }
         vectors.scale(1.0 / start);
         let mut beta = 0.0;
-        let mut matrix = Self::default();
         for _ in 0..steps {
             let alpha = vectors.apply(beta);
             beta = vectors.orthogonalise(alpha).sqrt();
-            matrix.diagonal.push(alpha);
-            if beta.is_nan() || beta <= INVARIANT * alpha.abs() {
-                return Some(matrix);
+            self.diagonal.push(alpha);
+            if !alpha.is_finite() || !beta.is_finite() {
+                return false;
             }
-            matrix.off_diagonal.push(beta);
+            if beta <= invariant * alpha.abs() {
+                return true;
+            }
+            self.off_diagonal.push(beta);
             vectors.advance(1.0 / beta);
         }
-        matrix.off_diagonal.pop();
-        Some(matrix)
+        self.off_diagonal.pop();
+        true
     }
 
     /// Its largest eigenvalue, if that is positive: from below, the largest of the matrix it was built from.
@@ -70,18 +81,19 @@ impl Tridiagonal {
         bisect([0.0, self.bound()], |at| self.below(at) == self.diagonal.len())
     }
 
-    /// Its smallest eigenvalue; 0 if that is not positive.
+    /// Its smallest eigenvalue; 0 if that is negative beyond rounding.
     pub fn smallest(&self) -> f64 {
-        if self.below(0.0) > 0 {
+        let bound = self.bound();
+        if self.below(-ROUNDING * bound) > 0 {
             return 0.0;
         }
-        bisect([0.0, self.bound()], |at| self.below(at) >= 1)
+        bisect([0.0, bound], |at| self.below(at) >= 1)
     }
 
     /// No eigenvalue is larger (Gershgorin).
     fn bound(&self) -> f64 {
-        let beside = |i: usize| self.off_diagonal.get(i).map_or(0.0, |entry| entry.abs());
-        let row = |(i, d): (usize, &f64)| d + (beside(i) + if i == 0 { 0.0 } else { beside(i - 1) });
+        let next = |i: usize| self.off_diagonal.get(i).map_or(0.0, |entry| entry.abs());
+        let row = |(i, d): (usize, &f64)| d + (next(i) + if i == 0 { 0.0 } else { next(i - 1) });
         self.diagonal.iter().enumerate().map(row).fold(0.0, f64::max)
     }
 
@@ -121,6 +133,7 @@ pub(crate) struct Spectrum {
     before: Vec<DVec3>,
     w: Vec<DVec3>,
     diagonal: Vec<DMat3>,
+    tridiagonal: Tridiagonal,
 }
 
 impl Spectrum {
@@ -137,9 +150,12 @@ impl Spectrum {
         matrix.diagonal(&mut self.diagonal);
         self.w.resize(unknowns, DVec3::ZERO);
         let inverses = jacobi.inverses();
-        let tridiagonal =
-            Tridiagonal::of(&mut Search { matrix, inverses, of: self }, steps.min(3 * unknowns))?;
-        let [smallest, largest] = [tridiagonal.smallest(), tridiagonal.largest()];
+        let mut tridiagonal = std::mem::take(&mut self.tridiagonal);
+        let search = &mut Search { matrix, inverses, of: self };
+        let found = tridiagonal.build(search, steps.min(3 * unknowns), INVARIANT);
+        let [smallest, largest] =
+            if found { [tridiagonal.smallest(), tridiagonal.largest()] } else { [0.0; 2] };
+        self.tridiagonal = tridiagonal;
         (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
     }
 
@@ -175,7 +191,7 @@ impl LanczosVectors for Search<'_> {
     }
 
     fn apply(&mut self, beta: f64) -> f64 {
-        let Spectrum { q, before, w, diagonal } = self.of;
+        let Spectrum { q, before, w, diagonal, .. } = self.of;
         self.matrix.apply(q, w);
         let parts =
             w.par_chunks_mut(CHUNK).zip(self.inverses.par_chunks(CHUNK)).zip(before.par_chunks(CHUNK));
@@ -232,5 +248,22 @@ mod tests {
     #[test]
     fn indefinite_matrices_have_no_extremes() {
         assert_eq!(extremes(&chain(40, 1.5), 60), None);
+    }
+
+    /// The smallest eigenvalue of the chain with a diagonal of `2 cos(π / (n + 1)) + s` is `s` over the diagonal.
+    #[test]
+    fn nearly_singular_matrices_have_their_smallest_eigenvalue() {
+        for shift in [1e-3, 1e-6, 1e-9] {
+            let diagonal = 2.0 * (std::f64::consts::PI / 13.0).cos() + shift;
+            let [smallest, _] = extremes(&chain(12, diagonal), 60).unwrap();
+            assert!((smallest * diagonal / shift - 1.0).abs() < 1e-4, "{shift}: {smallest}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_have_no_extremes() {
+        let mut matrix = chain(40, 2.0);
+        matrix.add_pair(20, 21, DMat3::IDENTITY * f64::MAX);
+        assert_eq!(extremes(&matrix, 60), None);
     }
 }

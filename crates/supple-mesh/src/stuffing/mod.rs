@@ -31,6 +31,9 @@ pub use self::lattice::MAX_LATTICE_POINTS;
 use super::TetMesh;
 use supple_core::Error;
 
+/// How the error begins where the shape is too small or too thin for its cells.
+pub(crate) const NOTHING_FITS: &str = "no tetrahedron fits";
+
 /// A closed region of space as a function: negative inside, positive outside, zero on the surface.
 pub trait SignedField: Sync {
     /// The field at a point; only its sign must be correct, but a smooth one is cut with fewer evaluations.
@@ -69,7 +72,7 @@ pub fn stuff<F: SignedField + ?Sized>(
     let tets = cut_tets(&lattice, &cut);
     if tets.is_empty() {
         return Err(Error::Invalid(format!(
-            "no tetrahedron fits: no lattice point with a cell of {cell} m lies inside the shape, whose size is {} \
+            "{NOTHING_FITS}: no lattice point with a cell of {cell} m lies inside the shape, whose size is {} \
              m; use a smaller cell",
             (bounds.1 - bounds.0).max_element()
         )));

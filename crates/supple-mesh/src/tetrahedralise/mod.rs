@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 use super::groups::UnionFind;
-use super::stuffing::{SignedField, find_root, stuff};
+use super::stuffing::{NOTHING_FITS, SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
 use crate::geometry::triangle::intersect_ray;
 use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
@@ -181,7 +181,7 @@ impl SurfaceField {
 
     /// For a surface in which no tetrahedron fits: reports whether a smaller cell can help.
     fn explain(&self, error: Error) -> Error {
-        let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
+        let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with(NOTHING_FITS));
         let is_bag = self.volume > 1e-9 * self.bounds.low.distance(self.bounds.high).powi(3);
         let reason = match self.open_edges {
             0 if is_bag || !nothing_fits => return error,

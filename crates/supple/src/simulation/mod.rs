@@ -100,7 +100,7 @@ impl Simulation {
     /// reached. The report then has `converged: false` and says how far the residual got. At least one evaluation of
     /// the forces is always made, and in `hpbd` one small step with one sweep of each level.
     pub fn step_within(&mut self, dt: f64, budget: Duration) -> Result<StepReport, Error> {
-        self.advance(dt, Some(Instant::now() + budget))
+        self.advance(dt, Instant::now().checked_add(budget))
     }
 
     fn advance(&mut self, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {

@@ -106,6 +106,6 @@ fn components<const N: usize>(kind: Component, normalized: bool, bytes: &[u8]) -
     };
     std::array::from_fn(|i| {
         let (value, largest) = at(i);
-        if normalized { (value / largest).max(-1.0) } else { value }
+        if normalized && largest > 1.0 { (value / largest).max(-1.0) } else { value }
     })
 }

@@ -187,7 +187,12 @@ impl LatticeBody {
 
     /// Starts a step: the constant part of its equations, prescribed entries at their pins' targets at its end, and the free
     /// ones at their free-flight positions.
-    pub(crate) fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
+    pub(crate) fn begin_step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        deadline: Option<Instant>,
+    ) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match scene_state.mode {
             Mode::Dynamic => {
@@ -211,7 +216,7 @@ impl LatticeBody {
         if self.corotation.is_some() && !self.prescribed.entries.is_empty() {
             self.before.clone_from(&self.u);
             self.prescribe(scene_state, scene_state.time + dt)?;
-            self.follow_prescribed();
+            self.follow_prescribed(deadline);
         } else {
             self.prescribe(scene_state, scene_state.time + dt)?;
         }
@@ -220,7 +225,7 @@ impl LatticeBody {
 
     /// Moves the unknowns with the prescribed values by the tangent at the step's start: otherwise one layer of
     /// cells would take all of the deformation, far outside the convergence region of Newton's method.
-    fn follow_prescribed(&mut self) {
+    fn follow_prescribed(&mut self, deadline: Option<Instant>) {
         let Self { hierarchy, corotation, u, before, change, right, step, work, prescribed, .. } = self;
         let Some(corotation) = corotation else { return };
         change.iter_mut().zip(u.iter().zip(&*before)).for_each(|(change, (new, old))| *change = new - old);
@@ -229,7 +234,7 @@ impl LatticeBody {
         prescribed.subtract(change, right);
         corotation.subtract_product(change, right);
         step.fill(0.0);
-        let limits = Limits { tolerance: FOLLOW, ..Limits::default() };
+        let limits = Limits { tolerance: FOLLOW, deadline, ..Limits::default() };
         let mut add = |fields: &[f64], out: &mut [f64]| corotation.subtract_product(fields, out);
         solve(hierarchy, (step, right), &limits, work, Some(&mut add));
         u.iter_mut().zip(&*step).for_each(|(u, step)| *u += step);

@@ -200,13 +200,13 @@ impl StepRule for ResidualControl<'_> {
         let norm = self.evaluate(limit.is_none());
         let residuals = &mut self.stepper.residuals;
         residuals.push(norm);
-        self.relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
-        if self.relative <= self.tolerance {
-            return Ok(Some(Termination::Converged));
-        }
         if !norm.is_finite() {
             self.relative = f64::INFINITY;
             return Ok(Some(Termination::Stalled));
+        }
+        self.relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
+        if self.relative <= self.tolerance {
+            return Ok(Some(Termination::Converged));
         }
         Ok(limit)
     }
@@ -283,7 +283,7 @@ impl Stepper for StaggeredStepper {
         for index in 0..self.bodies.len() {
             self.bodies[index].turn_frame();
             self.before.clone_from(&self.bodies[index].u);
-            self.bodies[index].begin_step(scene_state, dt)?;
+            self.bodies[index].begin_step(scene_state, dt, deadline)?;
             let done = self.solve_body(index, scene_state, deadline);
             let done = done.map_err(|problem| scene_state.failed(problem.to_string()))?;
             iterations += done.0;

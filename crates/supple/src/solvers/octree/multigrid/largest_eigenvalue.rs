@@ -14,15 +14,19 @@ const CHUNK: usize = 4096;
 /// Number of Lanczos steps. They find the largest eigenvalue to a few percent, from below.
 const STEPS: usize = 15;
 
+/// Off-diagonal entries below this fraction of the diagonal are rounding errors of single precision.
+const INVARIANT: f64 = 1e-6;
+
 /// The largest eigenvalue of `D⁻¹ A` with `inverse = D⁻¹`; nodes where that is zero are left out. `work` are three vectors of
 /// the same length, `product` is `y = A x`.
 pub(crate) fn largest_eigenvalue(
     inverse: &[[f32; 3]],
     [q, before, w]: [&mut Vec<[f32; 3]>; 3],
+    tridiagonal: &mut Tridiagonal,
     product: impl FnMut(&[[f32; 3]], &mut [[f32; 3]]),
 ) -> f64 {
     let mut vectors = SingleVectors { inverse, q, before, w, product };
-    Tridiagonal::of(&mut vectors, STEPS).map_or(1.0, |tridiagonal| tridiagonal.largest())
+    if tridiagonal.build(&mut vectors, STEPS, INVARIANT) { tridiagonal.largest() } else { 1.0 }
 }
 
 /// The vectors of Lanczos' method in single precision, with a diagonal `D`.

@@ -16,7 +16,7 @@ use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::largest_eigenvalue::largest_eigenvalue;
 use crate::solvers::octree::multigrid::smoother::{Smoother, SmootherStep};
 use crate::solvers::octree::multigrid::transfer::Transfer;
-use supple_linear::{Direction, Level};
+use supple_linear::{Direction, Level, Tridiagonal};
 
 /// Nodes processed by one task.
 const CHUNK: usize = 1024;
@@ -137,6 +137,8 @@ pub(crate) struct OctreeLevel {
     steps: Vec<SmootherStep>,
     /// The estimated largest eigenvalue of `D⁻¹ A`.
     pub(crate) eigenvalue: f32,
+    /// Workspace of that estimate.
+    tridiagonal: Tridiagonal,
     /// To the next coarser level.
     pub(crate) transfer: Option<Transfer>,
     pub(crate) bottom: CoarsestSolver,
@@ -175,11 +177,11 @@ impl OctreeLevel {
             JacobiDamping::Given(damping) => self.damping = damping,
             JacobiDamping::Estimated(part) => {
                 if estimate || self.eigenvalue == 0.0 {
-                    let Self { operator, inverse, x, b, r, outbox, .. } = self;
+                    let Self { operator, inverse, x, b, r, outbox, tridiagonal, .. } = self;
                     let apply = |x: &[[f32; 3]], y: &mut [[f32; 3]]| {
                         operator.apply(x, Output { y, outbox: &mut *outbox })
                     };
-                    self.eigenvalue = largest_eigenvalue(inverse, [x, b, r], apply) as f32;
+                    self.eigenvalue = largest_eigenvalue(inverse, [x, b, r], tridiagonal, apply) as f32;
                 }
                 self.damping = part / self.eigenvalue;
             }
