@@ -82,7 +82,7 @@ const BAD_FILES: &[(&str, Place, &[&str])] = &[
     ("nan.gltf", Whole, &["vertex 1", "accessor 0", "(1, 0, NaN)"]),
     ("short_buffer.gltf", Whole, &["buffer 0", "43", "42"]),
     ("bad_base64.gltf", Whole, &["buffer 0", "data URI"]),
-    ("remote_buffer.gltf", Whole, &["buffer 0", "beside"]),
+    ("remote_buffer.gltf", Whole, &["buffer 0", "in the folder of the glTF file"]),
     ("missing_buffer_file.gltf", Whole, &["buffer 0", "no such file.bin"]),
     ("node_cycle.gltf", Whole, &["node 0", "tree"]),
     ("compressed.gltf", Whole, &["KHR_draco_mesh_compression", "without compression"]),

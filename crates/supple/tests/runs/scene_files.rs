@@ -304,7 +304,7 @@ fn shapes_that_cannot_be_made_are_refused() {
         ("grid = { size = [1, 1], vertices = [1, 5] }", "`vertices` is 1; it must be 2 to"),
         ("grid = { size = [1, 1], vertices = [100000, 100000] }", "about 1.00e10 vertices"),
         ("box = { size = [1, 1, 1], cells = [0, 1, 1] }", "`cells` is 0"),
-        ("box = { size = [1, 1, 1] }", "the box needs `cells`"),
+        ("box = { size = [1, 1, 1] }", "a box of cloth needs `cells`"),
         (
             "cylinder = { radius = 1, height = 1, segments = 2, rings = 1 }",
             "`segments` is 2; it must be 3 to",
@@ -327,7 +327,7 @@ fn a_box_says_cells_as_cloth_or_cell_as_a_solid_but_not_both() {
         format!("[[body]]\nname = \"a\"\nshape = {{ box = {{ size = [1, 2, 1]{shape} }} }}\n{more}")
     };
     let both = body(", cells = [2, 2, 2]", "cell = 0.5\n");
-    assert_refused(&both, 3, &["says `cells`", "a `cell` of 0.5 m", "leave out `cells` for a solid box"]);
+    assert_refused(&both, 3, &["has `cells`", "a `cell` of 0.5 m", "leave out `cells` for a solid box"]);
     assert!(read(&body("", "cell = 0.5\n")).unwrap().check().is_empty());
     assert!(read(&body(", cells = [2, 2, 2]", "")).unwrap().check().is_empty());
 }
