@@ -6,7 +6,7 @@
 //! | 3.2, equation 5: `M⁻¹ = Σ_l C_(l)ᵀ M_(l)⁻¹ C_(l)` | [`Mas`] |
 //! | 5.1 domains along the Morton curve | `morton_domains` |
 //! | 5.2 supernodes split by connections | `supernodes`, `connections` |
-//! | 5.3 skipping the construction | [`Preconditioner::begin_step`] of [`Mas`] |
+//! | 5.3 skipping the construction | [`begin_step`](crate::SolverState::begin_step) of [`Mas`] |
 //! | 6.2, algorithm 1: sub-matrices of all levels | `coarse_rows`, `precomputation` |
 //! | 6.2 one-way elimination | `inverse` |
 //! | 6.3 selective update | `selective_update` |
