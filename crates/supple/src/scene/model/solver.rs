@@ -72,9 +72,9 @@ impl Solver {
     ///
     /// ```
     /// use supple::{Solver, scene::Method, solvers::hpbd};
-    /// let options = hpbd::Options { levels: 3, ..hpbd::Options::default() };
+    /// let options = hpbd::HpbdOptions { levels: 3, ..hpbd::HpbdOptions::default() };
     /// let solver = Solver { method: Method::HPBD, ..Solver::default() }.with_options(options);
-    /// assert_eq!(solver.options.get::<hpbd::Options>().levels, 3);
+    /// assert_eq!(solver.options.get::<hpbd::HpbdOptions>().levels, 3);
     /// ```
     pub fn with_options(mut self, options: impl NamedOptions) -> Self {
         self.options.set(options);
