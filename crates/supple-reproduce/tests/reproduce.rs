@@ -71,7 +71,7 @@ fn what_a_reproduction_does_not_have_is_refused() {
         format!("MeshVersionFormatted 2\nDimension 3\nVertices\n{vertices}Tetrahedra\n1\n1 2 3 4 0\nEnd\n");
     fs::write(&tets, medit).unwrap();
     for figure in ["xian2019-fig6", "xian2019-fig7"] {
-        refused(&[figure, "--mesh", text(&tets)], &["one.mesh", "one resolution", "surface"]);
+        refused(&[figure, "--mesh", text(&tets)], &["one.mesh", "fixed resolution", "surface"]);
     }
 }
 
