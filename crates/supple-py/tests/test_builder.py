@@ -168,7 +168,7 @@ def test_tetrahedra_that_cannot_be_are_refused():
         (lambda b: b.add_cloth(shape={"gird": {}}), "grid"),
         (lambda b: b.add_solid(*TRIANGLE), "cell"),
         (lambda b: b.pin("clot", indices=[0]), "`clot`.*`cloth`"),
-        (lambda b: b.pin("cloth"), "which vertices"),
+        (lambda b: b.pin("cloth"), "choose the pinned vertices"),
         (lambda b: b.pin("cloth", "all", indices=[0]), "one of"),
         (lambda b: b.pin("cloth", {"bx": {}}), "box"),
         (lambda b: b.pin("cloth", indices=[0], stiffness=-5), "stiffness"),
