@@ -34,6 +34,19 @@ impl StopRule {
         self
     }
 
+    /// Why to stop after this many iterations at this relative residual; nothing if there is no reason to.
+    pub(super) fn reason(&self, iterations: usize, residual: f64) -> Option<LinearTermination> {
+        if !residual.is_finite() {
+            Some(LinearTermination::NotFinite)
+        } else if residual <= self.tolerance || residual == 0.0 {
+            Some(LinearTermination::Converged)
+        } else if iterations >= self.max_iterations {
+            Some(LinearTermination::Iterations)
+        } else {
+            self.is_late().then_some(LinearTermination::Deadline)
+        }
+    }
+
     pub(super) fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }

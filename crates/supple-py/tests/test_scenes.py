@@ -15,7 +15,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_scene_has_the_same_bits_from_python_and_from_the_program(name, tmp_path):
+def test_a_scene_is_bit_identical_from_python_and_from_the_program(name, tmp_path):
     reports = program_reports(tmp_path / "run", name, "--resolution", str(SMALL[name]), "--frames", "3")
     run = supple.scene(name, resolution=SMALL[name]).run(frames=3)
     assert [r["state_hash"] for r in run.reports] == [r["state_hash"] for r in reports]

@@ -53,7 +53,7 @@ fn kill_after(scene: &[&str], out: &Path, wait: Duration) {
 }
 
 #[test]
-fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
+fn every_frame_is_bit_identical_for_any_threads_and_after_kills() {
     for scene in SCENES {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("one-thread");

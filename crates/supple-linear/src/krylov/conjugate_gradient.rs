@@ -146,7 +146,7 @@ impl ConjugateGradient {
     ) -> LinearTermination {
         let mut rz_before = None;
         loop {
-            if let Some(end) = why_stop(stop, state) {
+            if let Some(end) = stop.reason(state.iterations, state.relative()) {
                 return end;
             }
             preconditioner.apply(&self.r, &mut self.z);
@@ -199,20 +199,6 @@ impl ConjugateGradient {
         }
         state.rr = rr;
         Ok(())
-    }
-}
-
-fn why_stop(stop: &StopRule, state: &CgState) -> Option<LinearTermination> {
-    if !state.rr.is_finite() {
-        Some(LinearTermination::NotFinite)
-    } else if state.rr == 0.0 || state.relative() <= stop.tolerance {
-        Some(LinearTermination::Converged)
-    } else if state.iterations >= stop.max_iterations {
-        Some(LinearTermination::Iterations)
-    } else if stop.is_late() {
-        Some(LinearTermination::Deadline)
-    } else {
-        None
     }
 }
 

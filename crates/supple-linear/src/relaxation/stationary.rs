@@ -124,17 +124,9 @@ impl<P: Preconditioner> SolverState for StationarySolver<P> {
 }
 
 fn why_stop(stop: &StopRule, iterations: usize, residual: f64, first: f64) -> Option<LinearTermination> {
-    if !residual.is_finite() {
-        Some(LinearTermination::NotFinite)
-    } else if residual <= stop.tolerance || residual == 0.0 {
-        Some(LinearTermination::Converged)
-    } else if residual > DIVERGED * first {
-        Some(LinearTermination::Stalled)
-    } else if iterations >= stop.max_iterations {
-        Some(LinearTermination::Iterations)
-    } else if stop.is_late() {
-        Some(LinearTermination::Deadline)
-    } else {
-        None
+    match stop.reason(iterations, residual) {
+        Some(reason @ (LinearTermination::NotFinite | LinearTermination::Converged)) => Some(reason),
+        _ if residual > DIVERGED * first => Some(LinearTermination::Stalled),
+        reason => reason,
     }
 }

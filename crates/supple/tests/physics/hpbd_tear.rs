@@ -209,7 +209,7 @@ fn a_state_saved_after_a_tear_goes_on_with_the_same_bits_for_any_number_of_threa
 
 /// Enough particles that threads share the prolongation of corrections, with tears that gave many of them other parents.
 #[test]
-fn a_large_torn_cloth_has_the_same_bits_for_any_number_of_threads() {
+fn a_large_torn_cloth_is_bit_identical_for_any_number_of_threads() {
     let cells = [60, 150];
     let state = torn(cells).save();
     let hash = |threads: usize| {

@@ -184,7 +184,7 @@ fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
 }
 
 #[test]
-fn pushing_back_has_the_same_bits_for_any_number_of_threads_and_from_a_saved_state() {
+fn pushing_back_is_bit_identical_for_any_number_of_threads_and_from_a_saved_state() {
     let folder = tempfile::tempdir().unwrap();
     let scene = fingers(folder.path(), SelfCollisionModel::Intersection);
     let hashes = |threads: usize| {

@@ -42,7 +42,7 @@ fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
 }
 
 #[test]
-fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
+fn a_run_resumed_while_a_late_pin_holds_is_bit_identical() {
     let pin = "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\nduring = [0.05, 1]\n";
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "late", ".").unwrap();
     // Before the pin becomes active, and while it is.
@@ -51,7 +51,7 @@ fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
 
 /// The hierarchy follows the stiffness, which changes as the cloth moves: it must be that of the start.
 #[test]
-fn a_resumed_multigrid_run_has_the_same_bits() {
+fn a_resumed_multigrid_run_is_bit_identical() {
     let text = format!(
         "{}[[body.region]]\nselection = {{ box = {{ min = [0.1, -1, -1], max = [1, 1, 1] }} }}\n\
          material = {{ stretch_stiffness = 5000 }}\n\
@@ -64,7 +64,7 @@ fn a_resumed_multigrid_run_has_the_same_bits() {
 
 /// Domains are rebuilt every fourth step, from the cloth's positions then: in between they must be saved.
 #[test]
-fn a_resumed_run_with_lagging_domains_has_the_same_bits() {
+fn a_resumed_run_with_lagging_domains_is_bit_identical() {
     for method in ["newton", "projective", "lbfgs"] {
         let text = format!(
             "{}[[pin]]\nbody = \"cloth\"\nselection = {{ indices = [0] }}\n\
@@ -79,7 +79,7 @@ fn a_resumed_run_with_lagging_domains_has_the_same_bits() {
 
 /// A preconditioner that serves several steps is built from a matrix that no longer exists: checkpoints must contain it.
 #[test]
-fn a_resumed_run_with_a_factor_from_earlier_steps_has_the_same_bits() {
+fn a_resumed_run_with_a_factor_from_earlier_steps_is_bit_identical() {
     let kept =
         ["refresh_steps = 4", "refresh_steps = 5\nrefresh_moved = 0.02", "refresh_steps = 3\nrefresh = 4"];
     let solvers = ["newton", "newton", "lbfgs"].into_iter().zip(["\"cholesky\"", "\"mas\"", "\"ic0\""]);

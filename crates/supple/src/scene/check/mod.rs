@@ -6,6 +6,8 @@ pub(crate) mod supported;
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::output::ExportFormat;
 use crate::scene::check::supported::unsupported;
 use crate::scene::{ColliderShape, Expect, Follow, Motion, Pin, PinStrength, Scene, Selection, Unsupported};
@@ -326,7 +328,7 @@ impl Checker<'_> {
 
     /// Non-finite numbers anywhere, unless reported already.
     fn not_finite(&mut self) {
-        match toml::Value::try_from(self.scene) {
+        match self.scene.serialize(toml_edit::ser::ValueSerializer::new()) {
             Ok(value) => self.not_finite_in(&value, String::new()),
             Err(error) => self.wrong("", format!("the scene cannot be written as TOML: {error}")),
         }
@@ -339,14 +341,16 @@ impl Checker<'_> {
         })
     }
 
-    fn not_finite_in(&mut self, value: &toml::Value, place: String) {
+    fn not_finite_in(&mut self, value: &toml_edit::Value, place: String) {
         let inner = |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
         match value {
-            toml::Value::Float(number) if !number.is_finite() && !self.is_noted(&place) => {
-                self.number(&place, *number, false, "a finite number");
+            toml_edit::Value::Float(number) if !number.value().is_finite() && !self.is_noted(&place) => {
+                self.number(&place, *number.value(), false, "a finite number");
             }
-            toml::Value::Table(table) => table.iter().for_each(|(key, v)| self.not_finite_in(v, inner(key))),
-            toml::Value::Array(values) => {
+            toml_edit::Value::InlineTable(table) => {
+                table.iter().for_each(|(key, v)| self.not_finite_in(v, inner(key)))
+            }
+            toml_edit::Value::Array(values) => {
                 values.iter().enumerate().for_each(|(i, v)| self.not_finite_in(v, inner(&i.to_string())));
             }
             _ => {}

@@ -50,6 +50,6 @@ pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
 
 /// The scene-file name of a unit variant.
 pub(crate) fn variant_name(variant: &impl Serialize) -> String {
-    let value = toml::Value::try_from(variant).ok();
+    let value = variant.serialize(toml_edit::ser::ValueSerializer::new()).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -199,8 +199,8 @@ impl Selection {
 impl fmt::Display for Selection {
     /// The selection in scene-file notation, truncated to one line of readable length.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text =
-            toml::Value::try_from(self).map_or_else(|_| format!("{self:?}"), |value| value.to_string());
+        let value = self.serialize(toml_edit::ser::ValueSerializer::new());
+        let text = value.map_or_else(|_| format!("{self:?}"), |value| value.to_string());
         match text.char_indices().nth(100) {
             Some((end, _)) => write!(f, "{} …", &text[..end]),
             None => f.write_str(&text),

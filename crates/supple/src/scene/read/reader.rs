@@ -264,26 +264,116 @@ fn plain_expected(expected: &dyn Expected) -> String {
 struct ValueReader<'de>(&'de Node);
 
 impl<'de> ValueReader<'de> {
-    fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match &self.0.value {
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Integer(number) => visitor.visit_i64(*number),
-            Value::Float(number) => visitor.visit_f64(*number),
-            Value::Boolean(flag) => visitor.visit_bool(*flag),
-            Value::Date(date) => {
-                Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor))
+    /// That the value is none of what is expected.
+    fn mismatch(self, expected: &dyn Expected) -> ReadError {
+        let date;
+        let found = match &self.0.value {
+            Value::String(text) => Unexpected::Str(text),
+            Value::Integer(number) => Unexpected::Signed(*number),
+            Value::Float(number) => Unexpected::Float(*number),
+            Value::Boolean(flag) => Unexpected::Bool(*flag),
+            Value::Date(text) => {
+                date = format!("the date {text}");
+                Unexpected::Other(&date)
             }
-            Value::Array(elements) => visitor.visit_seq(ArrayReader(elements.iter())),
-            Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
+            Value::Array(_) => Unexpected::Seq,
+            Value::Table(_) => Unexpected::Map,
+        };
+        ReadError::invalid_type(found, expected).at(&self.0.origin)
+    }
+
+    fn located<T>(self, read: Result<T, ReadError>) -> Result<T, ReadError> {
+        read.map_err(|error| error.at(&self.0.origin))
+    }
+
+    fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Integer(number) => self.located(visitor.visit_i64(*number)),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Integer(number) => self.located(visitor.visit_i64(*number)),
+            Value::Float(number) => self.located(visitor.visit_f64(*number)),
+            _ => Err(self.mismatch(&visitor)),
         }
     }
 }
 
+/// Each kind of value visits only what it can be: one function for all would be compiled, with all its branches, for every type.
 impl<'de> Deserializer<'de> for ValueReader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.visit(visitor).map_err(|error| error.at(&self.0.origin))
+        self.located(match &self.0.value {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Integer(number) => visitor.visit_i64(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(flag) => visitor.visit_bool(*flag),
+            Value::Date(_) => Err(self.mismatch(&visitor)),
+            Value::Array(elements) => visitor.visit_seq(ArrayReader(elements.iter())),
+            Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
+        })
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Boolean(flag) => self.located(visitor.visit_bool(*flag)),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.number(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.number(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::String(text) => self.located(visitor.visit_borrowed_str(text)),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Array(elements) => self.located(visitor.visit_seq(ArrayReader(elements.iter()))),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Table(entries) => {
+                self.located(visitor.visit_map(Entries { entries: entries.iter(), value: None }))
+            }
+            _ => Err(self.mismatch(&visitor)),
+        }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -305,7 +395,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
                 let expected = plain_expected(&visitor);
                 Err(ReadError::new(Complaint::Mismatch { found, expected }).at(&self.0.origin))
             }
-            _ => self.deserialize_any(visitor),
+            _ => self.deserialize_seq(visitor),
         }
     }
 
@@ -325,10 +415,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        match &self.0.value {
-            Value::Array(_) => Err(ReadError::invalid_type(Unexpected::Seq, &visitor).at(&self.0.origin)),
-            _ => self.deserialize_any(visitor),
-        }
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -343,7 +430,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
                 [entry] => Variant { name: &entry.key, content: Some(&entry.node), origin: &entry.origin },
                 _ => return Err(not_exactly_one(entries, valid).at(&self.0.origin)),
             },
-            _ => return self.deserialize_any(visitor),
+            _ => return Err(self.mismatch(&visitor)),
         };
         if !valid.contains(&variant.name) {
             let (name, valid) = (variant.name.to_owned(), valid.to_vec());
@@ -353,12 +440,11 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
             };
             return Err(ReadError::new(complaint).at(variant.origin));
         }
-        visitor.visit_enum(variant).map_err(|error| error.at(&self.0.origin))
+        self.located(visitor.visit_enum(variant))
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq map identifier ignored_any
+        i8 i16 i128 u8 u16 u128 char bytes byte_buf unit unit_struct identifier ignored_any
     }
 }
 
