@@ -6,60 +6,43 @@ use supple_core::parallel::prelude::*;
 /// Vectors in a chunk: large enough for a task to pay off, small enough to stay in the first-level cache.
 pub(super) const CHUNK: usize = 1024;
 
-/// Partial sums, one per chunk, added in order. Owned by the caller, so that nothing is allocated in a loop.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sums {
-    partial: Vec<f64>,
+/// `aᵀ b`.
+pub fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+    a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(|(a, b)| chunk_dot(a, b)).sum()
 }
 
-impl Sums {
-    pub(super) fn resize(&mut self, length: usize) {
-        self.partial.resize(length.div_ceil(CHUNK), 0.0);
-    }
+/// `|a|`.
+pub fn norm(a: &[DVec3]) -> f64 {
+    dot(a, a).sqrt()
+}
 
-    pub(super) fn bytes(&self) -> usize {
-        8 * self.partial.len()
-    }
+/// `aᵀ b` of plain numbers.
+pub fn dot_numbers(a: &[f64], b: &[f64]) -> f64 {
+    a.par_chunks(3 * CHUNK).zip(b.par_chunks(3 * CHUNK)).map(|(a, b)| serial_dot(a, b)).sum()
+}
 
-    fn total(&self) -> f64 {
-        self.partial.iter().sum()
-    }
+/// `x += alpha p`, `r -= alpha q`, and `rᵀ r` of the new `r`, in one pass.
+pub(super) fn advance(alpha: f64, (x, p): (&mut [DVec3], &[DVec3]), (r, q): (&mut [DVec3], &[DVec3])) -> f64 {
+    let moves = x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK));
+    let falls = r.par_chunks_mut(CHUNK).zip(q.par_chunks(CHUNK));
+    let squares = moves.zip(falls).map(|((x, p), (r, q))| {
+        add_scaled(x, alpha, p);
+        add_scaled(r, -alpha, q);
+        chunk_dot(r, r)
+    });
+    squares.sum()
+}
 
-    /// `aᵀ b`.
-    pub(super) fn dot(&mut self, a: &[DVec3], b: &[DVec3]) -> f64 {
-        let parts = self.partial.par_iter_mut().zip(a.par_chunks(CHUNK)).zip(b.par_chunks(CHUNK));
-        parts.for_each(|((sum, a), b)| *sum = chunk_dot(a, b));
-        self.total()
-    }
-
-    /// `x += alpha p`, `r -= alpha q`, and `rᵀ r` of the new `r`, in one pass.
-    pub(super) fn advance(
-        &mut self,
-        alpha: f64,
-        (x, p): (&mut [DVec3], &[DVec3]),
-        (r, q): (&mut [DVec3], &[DVec3]),
-    ) -> f64 {
-        let moves = x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK));
-        let falls = r.par_chunks_mut(CHUNK).zip(q.par_chunks(CHUNK));
-        self.partial.par_iter_mut().zip(moves).zip(falls).for_each(|((sum, (x, p)), (r, q))| {
-            add_scaled(x, alpha, p);
-            add_scaled(r, -alpha, q);
-            *sum = chunk_dot(r, r);
-        });
-        self.total()
-    }
-
-    /// `r = b - q`, and `rᵀ r`.
-    pub(super) fn difference(&mut self, b: &[DVec3], q: &[DVec3], r: &mut [DVec3]) -> f64 {
-        let parts = b.par_chunks(CHUNK).zip(q.par_chunks(CHUNK)).zip(r.par_chunks_mut(CHUNK));
-        self.partial.par_iter_mut().zip(parts).for_each(|(sum, ((b, q), r))| {
-            for (r, (b, q)) in r.iter_mut().zip(b.iter().zip(q)) {
-                *r = *b - *q;
-            }
-            *sum = chunk_dot(r, r);
-        });
-        self.total()
-    }
+/// `r = b - q`, and `rᵀ r`.
+pub(super) fn difference(b: &[DVec3], q: &[DVec3], r: &mut [DVec3]) -> f64 {
+    let parts = b.par_chunks(CHUNK).zip(q.par_chunks(CHUNK)).zip(r.par_chunks_mut(CHUNK));
+    let squares = parts.map(|((b, q), r)| {
+        for (r, (b, q)) in r.iter_mut().zip(b.iter().zip(q)) {
+            *r = *b - *q;
+        }
+        chunk_dot(r, r)
+    });
+    squares.sum()
 }
 
 /// `p = z + beta p`.
@@ -85,6 +68,13 @@ pub(super) fn is_zero(x: &[DVec3]) -> bool {
 /// `x += alpha p`.
 pub fn add(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
     x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK)).for_each(|(x, p)| add_scaled(x, alpha, p));
+}
+
+/// `x += alpha p` of plain numbers.
+pub fn add_numbers(x: &mut [f64], alpha: f64, p: &[f64]) {
+    x.par_chunks_mut(3 * CHUNK).zip(p.par_chunks(3 * CHUNK)).for_each(|(x, p)| {
+        x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);
+    });
 }
 
 fn add_scaled(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {

@@ -10,7 +10,9 @@
 use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
-use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
+use crate::vectors::{
+    add, advance, copy, difference, dot, is_zero, norm, solve_in_units, turn, unit_of_extreme,
+};
 use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// How often the iteration may continue from the true residual before it counts as stalled.
@@ -27,7 +29,6 @@ pub struct ConjugateGradient {
     z: Vec<DVec3>,
     p: Vec<DVec3>,
     q: Vec<DVec3>,
-    sums: Sums,
     history: History,
 }
 
@@ -64,7 +65,7 @@ impl ConjugateGradient {
         stop: &StopRule,
     ) -> SolveOutcome {
         self.resize(matrix.unknowns());
-        let scale = self.sums.dot(rhs, rhs).sqrt();
+        let scale = norm(rhs);
         if let Some(unit) = unit_of_extreme(rhs, scale) {
             return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, preconditioner, rhs, x, stop));
         }
@@ -105,20 +106,19 @@ impl ConjugateGradient {
 
     /// Memory in bytes.
     pub fn bytes(&self) -> usize {
-        4 * 24 * self.r.len() + self.sums.bytes()
+        4 * 24 * self.r.len()
     }
 
     fn resize(&mut self, unknowns: usize) {
         for vector in [&mut self.r, &mut self.z, &mut self.p, &mut self.q] {
             vector.resize(unknowns, DVec3::ZERO);
         }
-        self.sums.resize(unknowns);
     }
 
     /// `r = b - A x`; returns `rᵀ r`.
     fn true_residual(&mut self, matrix: &dyn LinearOperator, rhs: &[DVec3], x: &[DVec3]) -> f64 {
         matrix.apply(x, &mut self.q);
-        self.sums.difference(rhs, &self.q, &mut self.r)
+        difference(rhs, &self.q, &mut self.r)
     }
 
     fn is_truly_small(
@@ -150,7 +150,7 @@ impl ConjugateGradient {
                 return end;
             }
             preconditioner.apply(&self.r, &mut self.z);
-            let rz = self.sums.dot(&self.r, &self.z);
+            let rz = dot(&self.r, &self.z);
             if !rz.is_finite() {
                 return LinearTermination::NotFinite;
             } else if rz <= 0.0 {
@@ -180,7 +180,7 @@ impl ConjugateGradient {
         state: &mut CgState,
     ) -> Result<(), LinearTermination> {
         matrix.apply(&self.p, &mut self.q);
-        let curvature = self.sums.dot(&self.p, &self.q);
+        let curvature = dot(&self.p, &self.q);
         let alpha = rz / curvature;
         if curvature <= 0.0 && state.relative() < ROUNDING {
             return Err(LinearTermination::Stalled);
@@ -192,7 +192,7 @@ impl ConjugateGradient {
         } else if !alpha.is_finite() {
             return Err(LinearTermination::NotFinite);
         }
-        let rr = self.sums.advance(alpha, (x, &self.p), (&mut self.r, &self.q));
+        let rr = advance(alpha, (x, &self.p), (&mut self.r, &self.q));
         if !rr.is_finite() {
             add(x, -alpha, &self.p);
             return Err(LinearTermination::NotFinite);

@@ -6,9 +6,10 @@
 //! ```
 
 use crate::solver::{LinearTermination, StopRule};
+use crate::vectors::{add_numbers, dot_numbers};
 use supple_core::parallel::prelude::*;
 
-/// Numbers added up by one task, in an order that does not depend on threads.
+/// Numbers that one task scales.
 const CHUNK: usize = 1 << 14;
 
 /// A restart ends when its estimated residual is this share of the one to reach: the true one may be larger.
@@ -103,11 +104,11 @@ impl<Z: Copy + Default + Send> FlexibleGmres<Z> {
             system.precondition(&self.basis[step], z, &mut self.product);
             let mut column = Vec::with_capacity(step + 2);
             for v in &self.basis[..=step] {
-                let product = dot(&self.product, v);
-                add_scaled(&mut self.product, v, -product);
+                let product = dot_numbers(&self.product, v);
+                add_numbers(&mut self.product, -product, v);
                 column.push(product);
             }
-            let rest = dot(&self.product, &self.product).sqrt();
+            let rest = dot_numbers(&self.product, &self.product).sqrt();
             column.push(rest);
             let estimate = problem.add(column);
             residuals.push(estimate);
@@ -191,17 +192,6 @@ impl LeastSquares {
         self.right.truncate(n);
         self.right
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let chunks = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK));
-    let sums: Vec<f64> = chunks.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect();
-    sums.iter().sum()
-}
-
-fn add_scaled(a: &mut [f64], b: &[f64], scale: f64) {
-    let chunks = a.par_chunks_mut(CHUNK).zip(b.par_chunks(CHUNK));
-    chunks.for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += scale * b));
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
-use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
+use crate::vectors::{add, copy, difference, is_zero, norm, solve_in_units, unit_of_extreme};
 use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// A residual that has grown by this factor over its start will not come back.
@@ -15,7 +15,6 @@ const DIVERGED: f64 = 1e6;
 pub(crate) struct Stationary {
     r: Vec<DVec3>,
     z: Vec<DVec3>,
-    sums: Sums,
     history: History,
 }
 
@@ -32,8 +31,7 @@ impl Stationary {
         let n = matrix.unknowns();
         self.r.resize(n, DVec3::ZERO);
         self.z.resize(n, DVec3::ZERO);
-        self.sums.resize(n);
-        let scale = self.sums.dot(rhs, rhs).sqrt();
+        let scale = norm(rhs);
         if let Some(unit) = unit_of_extreme(rhs, scale) {
             return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, rhs, x, stop, correct));
         }
@@ -51,7 +49,7 @@ impl Stationary {
                 if scale.is_finite() { 1.0 } else { f64::NAN }
             } else {
                 matrix.apply(x, &mut self.z);
-                self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale
+                difference(rhs, &self.z, &mut self.r).sqrt() / scale
             };
             self.history.push(relative_residual);
             let first = self.history.points()[0].relative_residual;
@@ -68,7 +66,7 @@ impl Stationary {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        48 * self.r.len() + self.sums.bytes()
+        48 * self.r.len()
     }
 }
 

@@ -10,7 +10,6 @@ use glam::DVec3;
 use super::conforming::ConformingElasticity;
 use super::elasticity::Elasticity;
 use super::method::Nodes;
-use super::optimize::descent::norm;
 use super::optimize::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::system::System;
 use crate::contact::PosedCollider;
@@ -24,6 +23,7 @@ use crate::stepper::{
 use supple_core::Aabb;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
+use supple_linear::vectors::norm;
 use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 
 /// The step in seconds that weights inertia in quasi-statics: too long for it to matter relative to elasticity, short enough to

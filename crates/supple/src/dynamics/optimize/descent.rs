@@ -1,7 +1,6 @@
 //! A descent in progress, for all nonlinear methods: the gradient at the current iterate, the line search
 //! (Armijo's condition, approximate Wolfe near rounding), and termination.
 
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use glam::DVec3;
@@ -13,6 +12,7 @@ use super::outer_loop::Stopping;
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
 use supple_core::text::number::components;
+use supple_linear::vectors::{dot, norm};
 use supple_linear::{BlockPattern, LinearOperator};
 
 /// A minimisation in progress: the objective along `x`, in terms of the unknowns.
@@ -381,20 +381,8 @@ pub(crate) fn is_usable_direction(
     0.5 * dot(direction, product) < slope
 }
 
-/// Entries of a sum that one task adds.
+/// Unknowns that one task moves.
 const CHUNK: usize = 4096;
-
-/// The scalar product, over fixed chunks.
-pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
-    let part =
-        |range: Range<usize>| a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(*b)).sum::<f64>();
-    parallel::fold(a.len().min(b.len()), CHUNK, 0.0, part, |a, b| a + b)
-}
-
-/// The Euclidean norm of all components.
-pub(crate) fn norm(values: &[DVec3]) -> f64 {
-    dot(values, values).sqrt()
-}
 
 #[cfg(test)]
 mod tests {

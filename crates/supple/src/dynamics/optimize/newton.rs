@@ -19,13 +19,14 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::descent::{Descent, DescentWorkspace, dot, is_usable_direction};
+use super::descent::{Descent, DescentWorkspace, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::outer_loop::{StepRule, iterate};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
+use supple_linear::vectors::dot;
 use supple_linear::{
     BlockJacobi, BlockMatrix, BlockPattern, LinearSolver, LinearTermination, Preconditioner, SolveOutcome,
     SolverState, StopRule,

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, DescentWorkspace, dot};
+use super::descent::{Descent, DescentWorkspace};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
+use supple_linear::vectors::dot;
 use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.

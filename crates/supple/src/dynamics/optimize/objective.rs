@@ -143,8 +143,8 @@ pub(crate) mod tests {
 
     use glam::DMat3;
 
-    use super::super::descent::norm;
     use super::*;
+    use supple_linear::vectors::norm;
     use supple_linear::{
         BlockPattern, HistoryPoint, LinearError, LinearOperator, LinearSolver, LinearTermination,
         SolveOutcome, SolverState, StopRule,

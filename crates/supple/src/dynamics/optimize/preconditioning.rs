@@ -84,7 +84,7 @@ impl Preconditioning {
     /// `dᵀ H d` with the matrix of the last refresh.
     pub(crate) fn curvature(&mut self, d: &[DVec3]) -> f64 {
         self.matrix.apply(d, &mut self.product);
-        super::descent::dot(d, &self.product)
+        supple_linear::vectors::dot(d, &self.product)
     }
 }
 

@@ -9,6 +9,7 @@ use supple_core::parallel::prelude::*;
 use crate::solvers::staggered::lattice::runs::Runs;
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::multigrid::level::wrap;
+use supple_linear::vectors::dot_numbers;
 use supple_linear::{FlexibleGmres, FlexibleSystem, LinearTermination, StopRule};
 
 /// Numbers summed by one task, in an order that does not depend on threads.
@@ -192,8 +193,7 @@ fn residual(hierarchy: &Hierarchy, u: &mut [f64], b: &[f64], out: &mut [f64]) {
 }
 
 fn norm_of(a: &[f64]) -> f64 {
-    let sums: Vec<f64> = a.par_chunks(CHUNK).map(|a| a.iter().map(|a| a * a).sum()).collect();
-    sums.iter().sum::<f64>().sqrt()
+    dot_numbers(a, a).sqrt()
 }
 
 fn narrow(a: &[f64], scale: f64, out: &mut [f32]) {
