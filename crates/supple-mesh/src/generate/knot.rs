@@ -75,16 +75,12 @@ impl KnotCurve {
     }
 }
 
-/// The curve, in products: how `powi` is rounded depends on how it is compiled.
 fn trefoil(t: f64) -> DVec3 {
-    let (square, cube) = (t * t, t * t * t);
-    let fourth = square * square;
-    DVec3::new(cube - 3.0 * t, fourth - 4.0 * t * t, 0.4 * (t * fourth - 10.0 * t))
+    DVec3::new(t.powi(3) - 3.0 * t, t.powi(4) - 4.0 * t * t, 0.4 * (t.powi(5) - 10.0 * t))
 }
 
 fn tangent(t: f64) -> DVec3 {
-    let (square, cube) = (t * t, t * t * t);
-    DVec3::new(3.0 * t * t - 3.0, 4.0 * cube - 8.0 * t, 0.4 * (5.0 * (square * square) - 10.0)).normalize()
+    DVec3::new(3.0 * t * t - 3.0, 4.0 * t.powi(3) - 8.0 * t, 0.4 * (5.0 * t.powi(4) - 10.0)).normalize()
 }
 
 #[cfg(test)]
