@@ -8,7 +8,7 @@ use supple_core::parallel::prelude::*;
 
 use super::error::MinimiseError;
 use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
-use super::outer_loop::Stopping;
+use super::outer_loop::{StepRule, Stopping, iterate};
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
 use supple_core::text::number::components;
@@ -379,6 +379,44 @@ pub(crate) fn is_usable_direction(
     product.resize(direction.len(), DVec3::ZERO);
     matrix.apply(direction, product);
     0.5 * dot(direction, product) < slope
+}
+
+/// A method that finds a direction in every iteration and searches along it.
+pub(crate) trait DescentMethod {
+    /// Its workspace.
+    fn work(&mut self) -> &mut DescentWorkspace;
+
+    /// One iteration, after the gradient was evaluated; `Some` ends the descent.
+    fn step(&mut self, descent: &mut Descent<'_>) -> Result<Option<Termination>, MinimiseError>;
+}
+
+/// Minimises by a descent method from `x`.
+pub(crate) fn descend(
+    method: &mut dyn DescentMethod,
+    objective: &dyn Objective,
+    x: &mut [DVec3],
+    limits: &StoppingCriteria<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), MinimiseError> {
+    let mut descent = Descent::begin(objective, x, limits, method.work(), outcome)?;
+    let stop = iterate(&mut LineSearch { method, descent: &mut descent })?;
+    descent.end(stop)
+}
+
+/// Steps by a line search on the objective.
+struct LineSearch<'a, 'b> {
+    method: &'a mut dyn DescentMethod,
+    descent: &'a mut Descent<'b>,
+}
+
+impl StepRule for LineSearch<'_, '_> {
+    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.descent.check_convergence(self.method.work())
+    }
+
+    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.method.step(self.descent)
+    }
 }
 
 /// Unknowns that one task moves.

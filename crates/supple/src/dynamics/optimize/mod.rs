@@ -14,7 +14,7 @@ mod refresh;
 
 pub use crate::stepper::IterationRecord;
 pub use accelerated_gradient::AcceleratedGradient;
-pub(crate) use descent::{Descent, DescentWorkspace};
+pub(crate) use descent::{Descent, DescentMethod, DescentWorkspace, descend};
 pub use error::MinimiseError;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;

@@ -19,10 +19,9 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::descent::{Descent, DescentWorkspace, is_usable_direction};
+use super::descent::{Descent, DescentMethod, DescentWorkspace, descend, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
-use super::outer_loop::{StepRule, iterate};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
@@ -228,44 +227,35 @@ impl Minimiser for Newton {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
-        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.projected_for = if limits.step_tolerance > 0.0 { PROJECTED_RUN } else { 0 };
         self.out_of_time = false;
         if !self.prepared.spans_steps() {
             self.prepared.end();
             self.solver.forget();
         }
-        let stop = iterate(&mut LineSearch { newton: self, descent: &mut descent })?;
-        descent.end(stop)
+        descend(self, objective, x, limits, outcome)
     }
 }
 
-/// Steps by a line search on the objective.
-struct LineSearch<'a, 'b> {
-    newton: &'a mut Newton,
-    descent: &'a mut Descent<'b>,
-}
-
-impl StepRule for LineSearch<'_, '_> {
-    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        self.descent.check_convergence(&mut self.newton.work)
+impl DescentMethod for Newton {
+    fn work(&mut self) -> &mut DescentWorkspace {
+        &mut self.work
     }
 
-    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        let Self { newton, descent } = self;
+    fn step(&mut self, descent: &mut Descent<'_>) -> Result<Option<Termination>, MinimiseError> {
         if descent.gradient_grew() {
-            newton.projected_for = newton.projected_for.max(PROJECTED_RUN);
+            self.projected_for = self.projected_for.max(PROJECTED_RUN);
         }
-        newton.find_direction(descent)?;
-        if newton.out_of_time {
+        self.find_direction(descent)?;
+        if self.out_of_time {
             return Ok(Some(Termination::Deadline));
         }
         descent.outcome.iterations += 1;
         let step_tolerance = descent.limits.step_tolerance;
-        let is_short = newton.is_solution && newton.work.farthest_move() <= step_tolerance;
-        let length = descent.line_search(&mut newton.work, 1.0);
+        let is_short = self.is_solution && self.work.farthest_move() <= step_tolerance;
+        let length = descent.line_search(&mut self.work, 1.0);
         if is_short && length.is_none_or(|length| length <= 1.0) {
-            descent.check_convergence(&mut newton.work)?;
+            descent.check_convergence(&mut self.work)?;
             return Ok(Some(Termination::Converged));
         }
         Ok(length.is_none().then_some(Termination::Stalled))

@@ -16,10 +16,9 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::descent::{Descent, DescentWorkspace, is_usable_direction};
+use super::descent::{Descent, DescentMethod, DescentWorkspace, descend, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
-use super::outer_loop::{StepRule, iterate};
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::material::law::SolidLaw;
@@ -176,29 +175,20 @@ impl Minimiser for Projective {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
-        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
-        let stop = iterate(&mut GlobalStep { method: self, descent: &mut descent })?;
-        descent.end(stop)
+        descend(self, objective, x, limits, outcome)
     }
 }
 
-/// Local and global step, and a line search along them.
-struct GlobalStep<'a, 'b> {
-    method: &'a mut Projective,
-    descent: &'a mut Descent<'b>,
-}
-
-impl StepRule for GlobalStep<'_, '_> {
-    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        self.descent.check_convergence(&mut self.method.work)
+impl DescentMethod for Projective {
+    fn work(&mut self) -> &mut DescentWorkspace {
+        &mut self.work
     }
 
-    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        let Self { method, descent } = self;
-        method.prepare(descent)?;
-        method.find_direction(descent);
+    fn step(&mut self, descent: &mut Descent<'_>) -> Result<Option<Termination>, MinimiseError> {
+        self.prepare(descent)?;
+        self.find_direction(descent);
         descent.outcome.iterations += 1;
-        let length = descent.line_search(&mut method.work, 1.0);
+        let length = descent.line_search(&mut self.work, 1.0);
         Ok(length.is_none().then_some(Termination::Stalled))
     }
 }

@@ -10,8 +10,8 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::dynamics::optimize::{
-    Descent, DescentWorkspace, MinimiseError, Minimiser, Objective, Outcome, StepRule, StoppingCriteria,
-    Termination, iterate,
+    Descent, DescentMethod, DescentWorkspace, MinimiseError, Minimiser, Objective, Outcome, StoppingCriteria,
+    Termination, descend,
 };
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
@@ -131,30 +131,21 @@ impl Minimiser for OctreeNewton {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
-        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
-        let stop = iterate(&mut LineSearch { newton: self, descent: &mut descent })?;
-        descent.end(stop)
+        descend(self, objective, x, limits, outcome)
     }
 }
 
-/// Steps by a line search on the objective.
-struct LineSearch<'a, 'b> {
-    newton: &'a mut OctreeNewton,
-    descent: &'a mut Descent<'b>,
-}
-
-impl StepRule for LineSearch<'_, '_> {
-    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        self.descent.check_convergence(&mut self.newton.work)
+impl DescentMethod for OctreeNewton {
+    fn work(&mut self) -> &mut DescentWorkspace {
+        &mut self.work
     }
 
-    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
-        let Self { newton, descent } = self;
+    fn step(&mut self, descent: &mut Descent<'_>) -> Result<Option<Termination>, MinimiseError> {
         let first = descent.outcome.iterations == 0;
-        newton.linearise(descent, first)?;
-        newton.solve(descent)?;
+        self.linearise(descent, first)?;
+        self.solve(descent)?;
         descent.outcome.iterations += 1;
-        let length = descent.line_search(&mut newton.work, 1.0);
+        let length = descent.line_search(&mut self.work, 1.0);
         Ok(length.is_none().then_some(Termination::Stalled))
     }
 }
