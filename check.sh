@@ -128,10 +128,10 @@ cargo test --doc --workspace --locked --quiet
 # Ignored tests need the readers and the browser of above, so they run here; those for a quiet machine (`by_hand`) do not.
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --locked --no-fail-fast \
+    cargo nextest run --workspace --lib --bins --tests --example instruction_sets --locked --no-fail-fast \
         --run-ignored all -E 'not test(/(^|::)by_hand::/)'
 else
-    cargo test --workspace --lib --bins --tests --locked --no-fail-fast \
+    cargo test --workspace --lib --bins --tests --example instruction_sets --locked --no-fail-fast \
         -- --include-ignored --skip by_hand::
 fi
 
@@ -167,6 +167,6 @@ step "the manual builds"
 docs/build.sh
 
 step "instruction sets of these tests"
-cargo run --quiet --locked -p supple-core --example instruction_sets
+target/debug/examples/instruction_sets
 
 step "everything holds"
