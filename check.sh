@@ -20,14 +20,14 @@ install_packages() {
         become=(sudo)
     fi
     if ! command -v apt-get >/dev/null; then
-        echo "no apt-get here: please install $* in this system's way, then run this again" >&2
+        echo "no apt-get here: please install $* with your package manager, then run this again" >&2
         exit 1
     fi
     "${become[@]}" apt-get update && "${become[@]}" apt-get install -y "$@"
 }
 
-# The exports are opened by other people's readers, which are Python packages; they live in a virtual environment
-# under target/, and are left alone once they are there.
+# The exports are opened by other people's readers, which are Python packages; they are installed once, into a virtual environment
+# under target/.
 readers=target/readers
 if ! "$readers/bin/python" -c 'import meshio, numpy, pxr, pygltflib' 2>/dev/null; then
     step "readers of the exports (usd-core, meshio) into $readers"
@@ -114,7 +114,7 @@ for file in $(cd viewer && find . -type f | sed 's,^./,,'); do
     grep -qx "viewer/$file" <<<"$packaged" || { echo "viewer/$file would not be in the package"; exit 1; }
 done
 
-# The path stands for libFuzzer itself, which takes a C++ compiler to build and is not needed for a look at the targets.
+# A placeholder for libFuzzer, which takes a C++ compiler to build and is not needed to type-check the targets.
 step "fuzz targets compile"
 CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
     cargo check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir fuzz/target
@@ -128,10 +128,10 @@ cargo test --doc --workspace --locked --quiet
 # Ignored tests need the readers and the browser of above, so they run here; those for a quiet machine (`by_hand`) do not.
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --lib --bins --tests --example instruction_sets --locked --no-fail-fast \
+    cargo nextest run --workspace --locked --no-fail-fast \
         --run-ignored all -E 'not test(/(^|::)by_hand::/)'
 else
-    cargo test --workspace --lib --bins --tests --example instruction_sets --locked --no-fail-fast \
+    cargo test --workspace --lib --bins --tests --locked --no-fail-fast \
         -- --include-ignored --skip by_hand::
 fi
 
@@ -167,6 +167,8 @@ step "the manual builds"
 docs/build.sh
 
 step "instruction sets of these tests"
+# Built for the whole workspace, so that it shares the crates of the tests.
+cargo build --quiet --locked --workspace --example instruction_sets
 target/debug/examples/instruction_sets
 
-step "everything holds"
+step "all checks passed"

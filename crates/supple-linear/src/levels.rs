@@ -56,13 +56,13 @@ impl Serialize for Levels {
 
 impl<'de> Deserialize<'de> for Levels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WordOrList)
+        deserializer.deserialize_any(NameOrList)
     }
 }
 
-struct WordOrList;
+struct NameOrList;
 
-impl<'de> Visitor<'de> for WordOrList {
+impl<'de> Visitor<'de> for NameOrList {
     type Value = Levels;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -325,14 +325,14 @@ impl Serialize for LinearOptions {
 
 impl<'de> Deserialize<'de> for LinearOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WordOrTable)
+        deserializer.deserialize_any(NameOrTable)
     }
 }
 
 /// Reads `"name"` as `{ kind = "name" }`.
-struct WordOrTable;
+struct NameOrTable;
 
-impl<'de> Visitor<'de> for WordOrTable {
+impl<'de> Visitor<'de> for NameOrTable {
     type Value = LinearOptions;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn every_name_is_read_as_its_solver() {
         for kind in LinearKind::ALL {
-            let read = WordOrTable.visit_str::<de::value::Error>(kind.name()).unwrap();
+            let read = NameOrTable.visit_str::<de::value::Error>(kind.name()).unwrap();
             assert_eq!(read, kind.into());
         }
     }

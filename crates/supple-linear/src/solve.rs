@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_kind() {
+    fn errors_name_their_kind() {
         let (matrix, rhs) = chain(4);
         let error = solve(&matrix, &rhs, "multigrid").unwrap_err();
         assert!(matches!(error, LinearError::UnknownSolver { .. }) && error.to_string().contains("mas"));

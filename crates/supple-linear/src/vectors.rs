@@ -147,3 +147,61 @@ pub(super) fn mix(seed: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use supple_core::parallel::ThreadPoolBuilder;
+
+    /// Whole chunks and parts of them, in fewer and in more parts than the tree of a sum has.
+    const LENGTHS: [usize; 8] =
+        [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 17, 130 * CHUNK + 7];
+
+    fn vectors(length: usize) -> [Vec<DVec3>; 2] {
+        let mut both = Vec::new();
+        noise(&mut both, 2 * length);
+        let second = both.split_off(length);
+        [both, second]
+    }
+
+    /// The results of all operations that sum.
+    fn sums([a, b]: &[Vec<DVec3>; 2]) -> [f64; 4] {
+        let (mut x, mut r, mut rest) = (a.clone(), b.clone(), a.clone());
+        [dot(a, b), norm(a), advance(0.3, (&mut x, b), (&mut r, a)), difference(a, b, &mut rest)]
+    }
+
+    #[test]
+    fn sums_are_those_of_a_serial_loop() {
+        for length in LENGTHS {
+            let [a, b] = vectors(length);
+            let serial = |term: &dyn Fn(DVec3, DVec3) -> f64| -> f64 {
+                a.iter().zip(&b).map(|(a, b)| term(*a, *b)).sum()
+            };
+            let expected = [
+                serial(&|a, b| a.dot(b)),
+                serial(&|a, _| a.length_squared()).sqrt(),
+                serial(&|a, b| (b - 0.3 * a).length_squared()),
+                serial(&|a, b| (a - b).length_squared()),
+            ];
+            let size = 1.0 + length as f64;
+            for (found, expected) in sums(&[a.clone(), b.clone()]).into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-13 * size, "{length}: {found} {expected}");
+            }
+            let flat = dot_numbers(bytemuck::cast_slice(&a), bytemuck::cast_slice(&b));
+            assert_eq!(flat.to_bits(), dot(&a, &b).to_bits());
+        }
+    }
+
+    #[test]
+    fn sums_are_bit_identical_for_any_number_of_threads() {
+        for length in LENGTHS {
+            let both = vectors(length);
+            let by = |threads: usize| {
+                let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| sums(&both)).map(f64::to_bits)
+            };
+            let one = by(1);
+            assert!([2, 3, 7].into_iter().all(|threads| by(threads) == one), "{length}");
+        }
+    }
+}

@@ -75,7 +75,7 @@ def test_a_recording_ends_at_its_limit_and_says_so(tmp_path):
         hanging(5).finalize(record=False).save(tmp_path / "y.pc2")
 
 
-def test_files_that_cannot_be_written_are_told(tmp_path):
+def test_files_that_cannot_be_written_are_reported(tmp_path):
     sim = hanging(5).finalize()
     with pytest.raises(supple.InvalidInput, match=".pc2"):
         sim.save(tmp_path / "x.abc")

@@ -147,7 +147,7 @@ def test_the_solution_has_the_shape_of_the_right_hand_side():
     assert (supple.MultilevelSchwarz(A) @ np.ones((108, 1))).shape == (108, 1)
 
 
-def test_a_solve_that_does_not_converge_is_told_not_raised():
+def test_a_solve_that_does_not_converge_is_reported_not_raised():
     A, _ = laplace(20)
     x, report = supple.solve(A, np.ones(400), solver="jacobi", tolerance=1e-12, max_iterations=3)
     assert not report.converged and report.iterations == 3 and np.isfinite(x).all()

@@ -110,7 +110,7 @@ def test_names_and_files_that_are_not_there_are_report():
         supple.scene("demo", set={"world.gravty": [0, 0, 0]})
 
 
-def test_a_run_on_disk_is_resumed_with_the_same_bits(tmp_path):
+def test_a_resumed_run_is_bit_identical(tmp_path):
     scene = supple.scene("hanging-cloth", resolution=0.04)
     whole = scene.run(frames=4, out=tmp_path / "whole", formats=["pc2"])
     scene.run(frames=2, out=tmp_path / "parts")

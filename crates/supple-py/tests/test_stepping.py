@@ -107,7 +107,7 @@ def test_the_report_has_the_keys_of_the_program():
     assert len(sim.residuals) > 1 and sim.residuals[-1] == pytest.approx(report["residual"])
 
 
-def test_a_restored_state_goes_on_bit_for_bit():
+def test_a_restored_state_continues_bit_identically():
     sim = hanging().finalize(solver="mas")
     for _ in range(3):
         sim.step()
@@ -136,7 +136,7 @@ def test_what_is_no_checkpoint_is_refused_and_changes_nothing():
     assert sim.state_hash == before
 
 
-def test_led_vertices_are_where_they_are_told_to_be():
+def test_driven_vertices_are_at_their_targets():
     sim = cloth().finalize()
     corners = np.array([0, 8])
     for step in range(3):
@@ -149,12 +149,12 @@ def test_led_vertices_are_where_they_are_told_to_be():
     assert np.abs(sim.positions[corners] - goal).max() > 1e-3
 
 
-def test_a_checkpoint_knows_what_is_led():
+def test_a_checkpoint_keeps_what_is_driven():
     sim = cloth().finalize()
     free = sim.checkpoint()
     sim.set_targets([0, 8], [[-0.5, 0.1, -0.5], [0.5, 0.1, -0.5]])
     sim.step(0.01)
-    led = sim.checkpoint()
+    driven = sim.checkpoint()
     sim.step(0.01)
     after = sim.state_hash
 
@@ -162,7 +162,7 @@ def test_a_checkpoint_knows_what_is_led():
     other = cloth().finalize()
     sim.release_targets()
     for one in (other, sim):
-        one.restore(led)
+        one.restore(driven)
         one.step(0.01)
         assert one.state_hash == after
 
@@ -276,7 +276,7 @@ def test_stepping_leaves_the_interpreter_to_others():
     assert any(started + 0.1 * (ended - started) < at < ended - 0.1 * (ended - started) for at in ticks)
 
 
-def test_simulations_run_side_by_side_in_threads_with_the_same_bits():
+def test_simulations_in_parallel_threads_are_bit_identical():
     def run(_):
         sim = hanging(15).finalize()
         for _ in range(3):

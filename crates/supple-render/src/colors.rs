@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_of_near_numbers_are_told_apart() {
+    fn regions_of_near_numbers_are_distinguished() {
         for region in 0..2000 {
             for other in region + 1..region + 8 {
                 assert!(region_color(region).distance(region_color(other)) > 0.02, "{region} and {other}");

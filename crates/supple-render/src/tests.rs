@@ -194,7 +194,7 @@ fn open_ground_sees_all_of_the_sky_and_a_wall_half() {
 }
 
 #[test]
-fn the_same_bits_for_any_number_of_threads() {
+fn bit_identical_for_any_number_of_threads() {
     let bodies = || vec![sphere(DVec3::Y * 0.2, 0.8, 20), quad(DVec3::Y * 1.3, DVec3::X, DVec3::Z * 0.7)];
     let options = RenderOptions { width: 150, height: 110, wireframe: true, ..RenderOptions::default() };
     let with = |threads: usize| {

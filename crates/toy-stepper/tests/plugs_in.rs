@@ -129,7 +129,7 @@ fn written_scenes_read_back_equal() {
 }
 
 #[test]
-fn a_saved_state_goes_on_bit_for_bit() {
+fn a_saved_state_continues_bit_identically() {
     let mut through = simulation(SCENE);
     through.step(0.1).unwrap();
     let saved = through.save();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_bounded_and_their_leaving_is_told() {
+    fn clients_are_bounded_and_their_leaving_is_announced() {
         let hub = Hub::new();
         let mut slots: Vec<ClientSlot> = std::iter::from_fn(|| hub.join()).collect();
         assert_eq!(slots.len(), MAX_CLIENTS);

@@ -183,7 +183,7 @@ fn run_tells_what_of_a_mesh_does_not_take_part() {
 }
 
 #[test]
-fn a_free_body_in_quasi_statics_is_told_that_nothing_holds_it() {
+fn a_free_body_in_quasi_statics_gets_a_note_that_nothing_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     let scene = folder.path().join("free.toml");
     let words = "[time]\nmode = \"quasistatic\"\nframes = 1\n[[body]]\nname = \"sail\"\n\
@@ -198,7 +198,7 @@ fn a_free_body_in_quasi_statics_is_told_that_nothing_holds_it() {
 }
 
 #[test]
-fn numbers_beyond_all_measure_are_told_in_short() {
+fn huge_numbers_are_printed_in_short() {
     let folder = tempfile::tempdir().unwrap();
     let scene = folder.path().join("huge.toml");
     let out = folder.path().join("run");

@@ -20,7 +20,7 @@ fn scene(between_bodies: bool, tilt: f64) -> String {
 }
 
 #[test]
-fn a_run_without_crossings_is_told_from_one_with() {
+fn a_run_without_crossings_is_distinguished_from_one_with() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two.toml");
     let out = |name: &str| folder.path().join(name);

@@ -44,8 +44,8 @@ impl Moments {
 
 /// Starts or resumes a run, and kills it after a while. A run killed before its first frame starts again.
 fn kill_after(scene: &[&str], out: &Path, wait: Duration) {
-    let has_begun = out.join("frames/frame-000000.supf").exists();
-    let more: &[&str] = if has_begun { &["--resume"] } else { &[] };
+    let has_started = out.join("frames/frame-000000.supf").exists();
+    let more: &[&str] = if has_started { &["--resume"] } else { &[] };
     let mut child = supple(&arguments(scene, out, more)).stdout(Stdio::null()).spawn().unwrap();
     std::thread::sleep(wait);
     child.kill().unwrap();

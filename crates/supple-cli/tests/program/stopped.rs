@@ -39,7 +39,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_goes_on_when_nobody_reads_its_messages() {
+fn a_run_continues_when_nobody_reads_its_messages() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let mut child =

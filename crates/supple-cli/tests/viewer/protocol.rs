@@ -109,7 +109,7 @@ fn control<'a>(state: &'a Value, path: &str) -> &'a Value {
 }
 
 #[test]
-fn changes_are_applied_told_to_everybody_and_saved() {
+fn changes_are_applied_announced_to_everybody_and_saved() {
     let program = Program::small_cloth();
     let (mut client, mut other) = (program.connect(), program.connect());
     client.frame_where(|frame| frame.time() > 0.1);
@@ -167,7 +167,7 @@ fn the_hierarchy_covers_every_vertex_of_every_level() {
 }
 
 #[test]
-fn stress_is_told_for_every_vertex_with_its_unit_and_refused_where_there_is_none() {
+fn stress_is_reported_per_vertex_with_its_unit_and_refused_where_there_is_none() {
     let program = Program::start(&["hanging-cloth", "--resolution", "0.06", "--paused"]);
     let mut client = program.connect();
     let state = client.text("state");

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_do_not_depend_on_the_number_of_threads() {
+    fn results_do_not_depend_on_the_number_of_threads() {
         let (pairs, positions) = cube(16);
         let matrix = dominant(positions.len(), &pairs, &pairs);
         let solution = |threads| {

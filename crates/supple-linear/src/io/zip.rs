@@ -54,7 +54,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     for _ in 0..count {
         if !bytes.get(at..).is_some_and(|rest| rest.starts_with(DIRECTORY)) {
-            return Err((at.min(bytes.len()), "expected a member of the ZIP archive".into()));
+            return Err((at.min(bytes.len()), "expected an entry of the ZIP archive".into()));
         }
         let (member, next) = member(bytes, at)?;
         members.push(member);

@@ -321,7 +321,7 @@ fn few_domains_are_touched_by_few_changes() {
 }
 
 #[test]
-fn bits_do_not_depend_on_the_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let body = sheets(60, 2, 0.4);
     for options in all_options() {
         let result = |threads: usize| {
@@ -407,7 +407,7 @@ fn domains_that_no_step_has_used_yet_are_cut_from_where_they_were_due() {
 }
 
 #[test]
-fn domains_are_cut_anew_every_few_steps_only() {
+fn domains_are_rebuilt_every_few_steps_only() {
     let body = sheets(10, 1, 0.0);
     let mut mas = Mas::new(MasOptions { rebuild: 3, ..MasOptions::default() }, None);
     let cut: Vec<bool> = (0..7).map(|_| mas.begin_step(&body.positions)).collect();

@@ -260,7 +260,7 @@ fn preconditioners_save_iterations_in_the_expected_order() {
 }
 
 #[test]
-fn bits_do_not_depend_on_the_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let system = cloth(60, 40, true);
     let rhs = vector(system.matrix.unknowns(), 40);
     for kind in LinearKind::ALL {
@@ -302,7 +302,7 @@ fn a_solver_used_again_gives_the_bits_of_a_new_one() {
 }
 
 #[test]
-fn matrices_that_are_not_definite_or_not_finite_are_told_not_panicked_about() {
+fn matrices_that_are_not_definite_or_not_finite_are_errors_not_panics() {
     type Breakage = fn(&mut BlockMatrix);
     let break_it: [(&str, Breakage); 4] = [
         ("zero row", |m| m.clear()),

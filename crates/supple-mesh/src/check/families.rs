@@ -165,7 +165,7 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> FamilyCase {
             100.0 * clear
         )),
         Enclosure::Sampled { .. } if openings > 0 => case.care.push(format!(
-            "{openings} boundary edges around {} openings are closed over, so that a garment would become a solid",
+            "{openings} boundary edges around {} openings would be capped, turning a garment into a solid",
             report.boundary_loops
         )),
         Enclosure::Sampled { .. } => {}

@@ -124,7 +124,7 @@ impl MeditReader<'_> {
     /// Coordinates and a reference per vertex.
     fn vertices(&mut self) -> Result<(), FileError> {
         if self.has_vertices {
-            return Err(self.scanner.error("a second section of Vertices; one is allowed"));
+            return Err(self.scanner.error("a duplicate Vertices section; only one is allowed"));
         }
         self.has_vertices = true;
         let count = self.count("the number of vertices", self.dimension + 1)?;

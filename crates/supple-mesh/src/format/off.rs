@@ -194,7 +194,7 @@ impl OffReader<'_> {
             if !fits(self.mesh.corners.len(), 0) {
                 return Err(self
                     .scan
-                    .error("more face corners than 32-bit indices can number; split the file"));
+                    .error("more face corners than 32-bit indices can address; split the file"));
             }
             self.mesh.face_starts.push(self.mesh.corners.len() as u32);
             colored += usize::from(self.scan.token_in_line().is_some());

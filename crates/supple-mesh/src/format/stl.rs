@@ -134,7 +134,7 @@ impl Weld {
             return Err(format!("a corner is at ({}, {}, {}), which is not finite", p.x, p.y, p.z));
         }
         if !fits(self.mesh.corners.len(), 3) {
-            return Err("more corners than 32-bit indices can number; split the file".to_owned());
+            return Err("more corners than 32-bit indices can address; split the file".to_owned());
         }
         let vertices = corners.map(|corner| self.vertex(corner));
         self.mesh.push_face(&vertices);

@@ -113,7 +113,7 @@ impl VtkReader<'_> {
     /// `POINTS n type`, then the coordinates.
     fn points(&mut self, words: &[Vec<u8>]) -> Result<(), FileError> {
         if !self.cells.positions.is_empty() {
-            return Err(self.file.error("a second list of POINTS; one is allowed"));
+            return Err(self.file.error("a duplicate POINTS section; only one is allowed"));
         }
         let kind = self.number_type(words.get(2))?;
         if !kind.is_float() {

@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn prepared_shapes_give_the_same_bits(shape in shape(), p in point(2.0)) {
+    fn prepared_shapes_are_bit_identical(shape in shape(), p in point(2.0)) {
         use crate::stuffing::SignedField;
         prop_assert_eq!(Prepared::new(&shape).value(p).to_bits(), shape.value(p).to_bits());
     }

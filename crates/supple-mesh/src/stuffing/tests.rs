@@ -147,7 +147,7 @@ fn a_box_on_lattice_planes_is_filled_exactly() {
 }
 
 #[test]
-fn the_same_bits_come_out_on_any_number_of_threads() {
+fn results_are_bit_identical_for_any_number_of_threads() {
     let shape = Character::Octopus.shape();
     let run = |threads: usize| {
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

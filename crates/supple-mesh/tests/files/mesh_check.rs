@@ -208,7 +208,7 @@ fn a_spike_through_a_neighbour_and_a_flat_fold_are_self_intersections() {
 }
 
 #[test]
-fn unwelded_triangles_are_told_what_welding_gives() {
+fn unwelded_triangles_are_reported_with_what_welding_gives() {
     let cube = cube();
     let positions: Vec<DVec3> =
         cube.triangles().as_flattened().iter().map(|&v| cube.positions[v as usize]).collect();
@@ -237,7 +237,7 @@ fn faces_without_area_duplicates_and_unused_vertices_are_named() {
 }
 
 #[test]
-fn bent_and_concave_polygons_are_told_apart() {
+fn bent_and_concave_polygons_are_distinguished() {
     let quad = |p: [DVec3; 4]| {
         let mut mesh = SurfaceMesh { positions: p.to_vec(), ..SurfaceMesh::default() };
         mesh.push_face(&[0, 1, 2, 3]);

@@ -287,7 +287,7 @@ fn evaluated_together_values_and_gradients_have_the_bits_that_they_have_alone() 
 }
 
 #[test]
-fn sums_over_many_chunks_have_the_same_bits_with_gradients() {
+fn sums_over_many_chunks_are_bit_identical_with_gradients() {
     let count = 3000;
     let place =
         |v: u32| DVec3::new((f64::from(v) * 1.3).sin(), f64::from(v) * 0.7, (f64::from(v) * 0.9).cos());
@@ -417,7 +417,7 @@ fn open_or_twisted_surfaces_have_no_pressure() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "builds with debug assertions contain only the baseline kernels")]
-fn instruction_sets_give_the_same_bits() {
+fn instruction_sets_are_bit_identical() {
     let (rest, tets) = cube();
     let x = deformations(&rest).swap_remove(1).1;
     let of = |simd| {

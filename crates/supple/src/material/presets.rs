@@ -63,7 +63,7 @@ static PRESETS: [Preset; 14] = [
     fabric("canvas", "tent and tarpaulin cloth, 500 g/m²", [0.5, 0.0009, 8000.0, 1e-4, 0.5]),
     fabric("leather", "garment leather, 0.9 mm, 600 g/m²", [0.6, 0.0009, 8000.0, 1.5e-4, 0.5]),
     solid("rubber", "soft vulcanised natural rubber", [1100.0, 1.5e6, 0.49, 0.8, 0.002]),
-    solid("silicone", "casting silicone as for soft robots", [1070.0, 1e5, 0.48, 0.7, 0.003]),
+    solid("silicone", "casting silicone, as used in soft robots", [1070.0, 1e5, 0.48, 0.7, 0.003]),
     solid("flesh", "muscle and fat together, at rest", [1050.0, 2e4, 0.45, 0.5, 0.01]),
     solid("gelatin", "a firm dessert", [1020.0, 5e3, 0.45, 0.3, 0.003]),
     solid("foam", "flexible polyurethane, mattress grade", [40.0, 5e4, 0.2, 0.6, 0.02]),

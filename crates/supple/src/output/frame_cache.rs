@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_run_is_replaced_only_when_told_to() {
+    fn an_existing_run_is_replaced_only_on_request() {
         let run = tempfile::tempdir().unwrap();
         let mut cache = FrameCache::create(run.path(), info(), false).unwrap();
         cache.write(&frame(0, &[Arc::new(decorated("dress"))])).unwrap();

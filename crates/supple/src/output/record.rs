@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_and_a_newer_version_are_told_apart_from_damage() {
+    fn another_kind_and_a_newer_version_are_distinguished_from_damage() {
         let other = record(RecordKind { code: *b"ELSE", ..KIND }, b"payload");
         assert!(read_bytes(&other).unwrap_err().problem.contains("\"ELSE\""));
         let newer = record(RecordKind { version: 4, ..KIND }, b"payload");

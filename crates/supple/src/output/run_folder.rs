@@ -72,7 +72,7 @@ pub(super) fn is_run(run: &Path) -> Result<bool, FileError> {
 pub(super) fn write_info(run: &Path, info: &RunInfo) -> Result<(), FileError> {
     let path = info_path(run);
     if !(info.fps.is_finite() && info.fps > 0.0) {
-        return Err(FileError::whole(&path, format!("fps must be above 0, not {}", info.fps)));
+        return Err(FileError::whole(&path, format!("fps must be greater than 0, found {}", info.fps)));
     }
     let record = RunRecord { format: FORMAT.into(), version: VERSION, info: info.clone() };
     write_whole(&path, |file| {
@@ -113,7 +113,7 @@ fn check_record(path: &Path, record: RunRecord) -> Result<RunInfo, FileError> {
         return Err(FileError::whole(path, problem));
     }
     if !(info.fps.is_finite() && info.fps > 0.0) {
-        return Err(FileError::whole(path, format!("fps must be above 0, not {}", info.fps)));
+        return Err(FileError::whole(path, format!("fps must be greater than 0, found {}", info.fps)));
     }
     Ok(info)
 }
@@ -186,10 +186,10 @@ fn first_foreign_entry(run: &Path) -> Result<Option<String>, FileError> {
     names.sort();
     for name in names.into_iter().filter(|name| !name.starts_with('.')) {
         let entry = run.join(&name);
-        let just_begun = entry == frames_folder(run)
+        let just_started = entry == frames_folder(run)
             && entry.is_dir()
             && names_in(&entry)?.iter().all(|inner| inner.starts_with('.'));
-        if !just_begun {
+        if !just_started {
             return Ok(Some(name));
         }
     }

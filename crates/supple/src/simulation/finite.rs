@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_beyond_single_precision_are_told_by_frame_body_and_vertex() {
+    fn positions_beyond_single_precision_are_reported_by_frame_body_and_vertex() {
         let mut simulation = flung(1e39);
         simulation.check_finite(0).unwrap();
         simulation.step(1.0).unwrap();

@@ -91,7 +91,7 @@ fn scene(folder: &Path, text: &str) -> Scene {
 }
 
 /// A body of the bar with a pin on all of it, or on the selection of `pin`.
-fn led_bar(folder: &Path, [body, pin, solver]: [&str; 3]) -> Scene {
+fn driven_bar(folder: &Path, [body, pin, solver]: [&str; 3]) -> Scene {
     scene(
         folder,
         &format!(
@@ -123,7 +123,7 @@ fn held_points_of_every_family_are_where_the_skin_has_them() {
     for [body, solver] in
         [["", "newton"], ["", "hpbd"], [SOLID, "newton"], [SOLID, "projective"], [SOLID, "octree"]]
     {
-        let mut simulation = Simulation::new(led_bar(folder.path(), [body, all, solver])).unwrap();
+        let mut simulation = Simulation::new(driven_bar(folder.path(), [body, all, solver])).unwrap();
         for time in [0.1, 0.2] {
             simulation.step(0.1).unwrap();
             assert!(simulation.pinned_points().count() > 0);
@@ -145,7 +145,7 @@ fn a_lattice_is_turned_by_the_skin_that_holds_its_end_as_by_keyframes() {
     let folder = tempfile::tempdir().unwrap();
     save_bar(folder.path(), |_| {});
     let pin = "selection = { box = { min = [1.6, -1, -1], max = [3, 1, 1] } }";
-    let mut scene = led_bar(folder.path(), [SOLID, pin, "staggered"]);
+    let mut scene = driven_bar(folder.path(), [SOLID, pin, "staggered"]);
     scene.time.mode = Mode::Quasistatic;
     let mut by_skin = Simulation::new(scene.clone()).unwrap();
     let keys = [(0.0, 0.0), (2.0, 90.0)].map(|(time, angle)| Keyframe::at(time).rotate([0.0, 0.0, angle]));
@@ -190,7 +190,7 @@ fn flesh_on_soft_pins_follows_in_the_unit_axes_and_place_of_its_body() {
 
 /// The file's animation is bent by a right angle all the time: the body starts as modelled and moves there without a jump.
 #[test]
-fn an_animation_that_starts_elsewhere_is_led_into() {
+fn an_animation_that_starts_elsewhere_is_blended_in() {
     let folder = tempfile::tempdir().unwrap();
     save_bar(folder.path(), |document| {
         // Of the two keys only the second rotation is left.
@@ -199,7 +199,7 @@ fn an_animation_that_starts_elsewhere_is_led_into() {
         document["accessors"][5]["count"] = json!(1);
     });
     let all = "selection = \"all\"";
-    let mut simulation = Simulation::new(led_bar(folder.path(), ["", all, "newton"])).unwrap();
+    let mut simulation = Simulation::new(driven_bar(folder.path(), ["", all, "newton"])).unwrap();
     let moved = |simulation: &Simulation| {
         simulation.pinned_points().map(|p| p.start.distance(p.target)).fold(0.0, f64::max)
     };
@@ -213,14 +213,14 @@ fn an_animation_that_starts_elsewhere_is_led_into() {
 }
 
 #[test]
-fn a_restored_state_goes_on_with_the_same_bits_though_a_pin_began_late() {
+fn a_restored_state_continues_bit_identically_though_a_pin_started_late() {
     let folder = tempfile::tempdir().unwrap();
     save_bar(folder.path(), |_| {});
     save_sheets(folder.path());
     let pin = "selection = { box = { min = [1.2, -1, -1], max = [3, 1, 1] } }\nstiffness = 50\nduring = [0.05, 9]\n\
         [[pin]]\nbody = \"bar\"\nselection = { indices = [0, 1] }\nfollows = { collider = \"sheet\" }\nduring = [0.05, 9]\n\
         [[collider]]\nname = \"sheet\"\nshape = { mesh = \"sheet_#.obj\" }\n";
-    let scene = led_bar(folder.path(), ["", pin, "newton"]);
+    let scene = driven_bar(folder.path(), ["", pin, "newton"]);
     let mut whole = Simulation::new(scene.clone()).unwrap();
     steps(&mut whole, 4, 0.03);
     let saved = whole.save();
@@ -248,7 +248,7 @@ fn save_sheets(folder: &Path) {
     }
 }
 
-fn led_sheet(folder: &Path, follows: &str) -> Scene {
+fn driven_sheet(folder: &Path, follows: &str) -> Scene {
     scene(
         folder,
         &format!(
@@ -268,7 +268,7 @@ fn led_sheet(folder: &Path, follows: &str) -> Scene {
 fn vertices_follow_their_sequence_half_way_between_its_frames() {
     let folder = tempfile::tempdir().unwrap();
     save_sheets(folder.path());
-    let scene = led_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
+    let scene = driven_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
     let mut simulation = Simulation::new(scene).unwrap();
     for frame in [0.5, 1.0, 1.5] {
         simulation.step(0.05).unwrap();
@@ -283,7 +283,7 @@ fn vertices_follow_their_sequence_half_way_between_its_frames() {
 fn points_ride_on_a_rigid_collider_from_where_they_start() {
     let folder = tempfile::tempdir().unwrap();
     save_sheets(folder.path());
-    let mut simulation = Simulation::new(led_sheet(folder.path(), "collider = \"ball\"")).unwrap();
+    let mut simulation = Simulation::new(driven_sheet(folder.path(), "collider = \"ball\"")).unwrap();
     let start = simulation.positions().to_vec();
     steps(&mut simulation, 4, 0.25);
     // After one of two seconds half of the 90 degrees and half of the 2 m: the initial pose does not count.
@@ -309,7 +309,7 @@ fn points_ride_on_a_rigid_collider_from_where_they_start() {
 fn points_move_with_the_nearest_face_of_a_collider_that_changes_its_shape() {
     let folder = tempfile::tempdir().unwrap();
     save_sheets(folder.path());
-    let mut scene = led_sheet(folder.path(), "collider = \"waving\"");
+    let mut scene = driven_sheet(folder.path(), "collider = \"waving\"");
     scene.bodies[0].transform.translate.y = 5.5;
     let mut simulation = Simulation::new(scene).unwrap();
     let start = simulation.positions().to_vec();
@@ -331,14 +331,14 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
     save_sheets(folder.path());
     save_bar(folder.path(), |document| drop(document.as_object_mut().unwrap().remove("animations")));
     let all = "selection = \"all\"";
-    let of_bar = || problems(&led_bar(folder.path(), ["", all, "newton"]));
+    let of_bar = || problems(&driven_bar(folder.path(), ["", all, "newton"]));
     assert!(of_bar().contains("bar.glb: the file has no animation; export"), "{}", of_bar());
     save_bar(folder.path(), |document| {
         document["nodes"][0].as_object_mut().unwrap().remove("skin");
     });
     assert!(of_bar().contains("bar.glb: no mesh of its scene has a skin; export"), "{}", of_bar());
     save_bar(folder.path(), |_| {});
-    let of_sheet = |follows: &str| problems(&led_sheet(folder.path(), follows));
+    let of_sheet = |follows: &str| problems(&driven_sheet(folder.path(), follows));
     for (follows, parts) in [
         ("mesh-sequence = \"bar.glb\"", &["bar.glb", "20 vertices", "`sheet` has 4", "export"][..]),
         ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "there are no mesh files"]),
@@ -350,7 +350,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         let problem = of_sheet(follows);
         assert!(parts.iter().all(|part| problem.contains(part)), "{follows}: {problem}");
     }
-    let mut long = led_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
+    let mut long = driven_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
     long.colliders.clear();
     long.time.frames = 30;
     let problem = problems(&long);

@@ -115,7 +115,7 @@ fn solvers_without_a_hierarchy_tell_none_and_no_solver_does_before_the_first_ste
 }
 
 #[test]
-fn a_simulation_goes_on_where_it_is_when_the_solver_changes() {
+fn a_simulation_continues_from_its_state_when_the_solver_changes() {
     let mut simulation = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
     let mut unchanged = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
     for kind in [LinearKind::Galerkin, LinearKind::Mas, LinearKind::Ic0, LinearKind::Cholesky] {

@@ -382,7 +382,7 @@ fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
 }
 
 #[test]
-fn a_used_up_budget_is_reported_and_leaves_a_state_to_go_on_from() {
+fn a_used_up_budget_is_reported_and_leaves_a_valid_state() {
     let damped =
         MaterialSpec { preset: Some("cotton".into()), damping: Some(0.05), ..MaterialSpec::default() };
     let [mut full, mut short, mut restored] =

@@ -101,7 +101,7 @@ fn a_torn_cloth_stays_together_on_coarse_levels() {
 }
 
 #[test]
-fn a_state_saved_on_a_coarse_level_after_a_tear_goes_on_with_the_same_bits() {
+fn a_state_saved_on_a_coarse_level_after_a_tear_continues_bit_identically() {
     let mut simulation = torn([12, 30]);
     simulation.set_level(1).unwrap();
     let run = |simulation: &mut Simulation| {
@@ -187,7 +187,7 @@ fn tears_keep_the_mass_and_the_rest_shape() {
 }
 
 #[test]
-fn a_state_saved_after_a_tear_goes_on_with_the_same_bits_for_any_number_of_threads() {
+fn a_state_saved_after_a_tear_continues_bit_identically_for_any_number_of_threads() {
     let mut simulation = torn([12, 30]);
     let state = simulation.save();
     for _ in 0..40 {

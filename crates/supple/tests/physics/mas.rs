@@ -78,7 +78,7 @@ fn domains_between_two_constructions_are_saved_and_restored() {
     resumed.restore(&saved).unwrap();
     assert_eq!(hashes(&mut resumed), expected);
     // Other domains would show: they change the rounding.
-    let mut cut_anew = draped(domains(1));
-    cut_anew.restore(&saved).unwrap();
-    assert_ne!(hashes(&mut cut_anew), expected);
+    let mut recut = draped(domains(1));
+    recut.restore(&saved).unwrap();
+    assert_ne!(hashes(&mut recut), expected);
 }

@@ -279,7 +279,7 @@ fn crossed(tangled: Tangled) -> Scene {
 }
 
 #[test]
-fn a_tangled_start_is_told_and_drawn_apart() {
+fn a_tangled_start_is_reported_and_separated() {
     let mut simulation = Simulation::new(crossed(Tangled::Push)).unwrap();
     let start = crossings(&triangles(&simulation));
     assert!(start > 0);

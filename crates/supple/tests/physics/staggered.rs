@@ -117,7 +117,7 @@ fn what_falls_freely_falls_as_backward_euler_does_and_keeps_its_shape() {
 }
 
 /// A body without weight whose clamp follows keyframes, quasi-statically.
-fn led(body: Body, keyframes: [Keyframe; 2]) -> Simulation {
+fn driven(body: Body, keyframes: [Keyframe; 2]) -> Simulation {
     let mut scene = scene_of(body, Vec::new());
     scene.pins = vec![clamp().following(Motion { keyframes: keyframes.to_vec(), ..Motion::default() })];
     scene.time.mode = Mode::Quasistatic;
@@ -128,7 +128,7 @@ fn led(body: Body, keyframes: [Keyframe; 2]) -> Simulation {
 #[test]
 fn kinematic_cells_carry_a_body_along() {
     let way = [Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(1.0).translate([0.0, 0.3, 0.1])];
-    let mut simulation = led(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), way);
+    let mut simulation = driven(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), way);
     let start = simulation.positions().to_vec();
     simulation.step(0.5).unwrap();
     // A translation gives no stress: the whole body follows.
@@ -143,7 +143,7 @@ fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
     body.model = Model::Corotated;
     let turn = [Keyframe::at(0.0).rotate([0.0; 3]), Keyframe::at(1.0).rotate([0.0, 0.0, 90.0])];
-    let mut simulation = led(body, turn);
+    let mut simulation = driven(body, turn);
     let start = simulation.positions().to_vec();
     for _ in 0..4 {
         let report = simulation.step(0.25).unwrap();
@@ -161,7 +161,7 @@ fn a_body_that_turns_takes_its_frame_along() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
     body.model = Model::Corotated;
     let turn = [Keyframe::at(0.0).rotate([0.0; 3]), Keyframe::at(1.0).rotate([0.0, 0.0, 180.0])];
-    let mut simulation = led(body, turn);
+    let mut simulation = driven(body, turn);
     let start = simulation.positions().to_vec();
     let mut iterations = Vec::new();
     for _ in 0..12 {

@@ -244,7 +244,7 @@ fn no_scene_is_without_bounds_or_a_test() {
 }
 
 #[test]
-fn a_bound_that_is_broken_is_told_with_frame_and_value() {
+fn a_violated_bound_is_reported_with_frame_and_value() {
     let folder = tempfile::tempdir().unwrap();
     let mut scene = Scene::builtin("hanging-cloth").unwrap();
     scene.scale_resolution(0.05).unwrap();

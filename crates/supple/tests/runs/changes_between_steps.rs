@@ -284,7 +284,7 @@ fn halves(stretch_stiffness: f64, damping: f64, size: f64) -> Scene {
 
 /// Solvers make mesh-dependent choices for the scene's own step, whatever the current step.
 #[test]
-fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
+fn a_state_restored_into_steps_of_another_length_continues_bit_identically() {
     let steps = [STEP, 0.01 * STEP, 0.02 * STEP, 3.0 * STEP, 4.0 * STEP, 0.05 * STEP];
     let mut unbroken = Simulation::new(halves(5000.0, 0.02, 1.0)).unwrap();
     let mut saved = Vec::new();
@@ -304,7 +304,7 @@ fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
 
 /// The levels are kept when a material changes; so are those of a simulation in which it was changed before its first step.
 #[test]
-fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
+fn a_state_restored_after_a_body_was_changed_continues_bit_identically() {
     let fresh = || Simulation::new(halves(5000.0, 0.0, 1.0)).unwrap();
     let change = |simulation: &mut Simulation, scene: &Scene| {
         let body = simulation.body("cloth").unwrap();

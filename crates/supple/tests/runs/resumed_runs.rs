@@ -24,7 +24,7 @@ fn hashes(run: &Run) -> Vec<String> {
 
 /// Asserts that a run which is interrupted after each of these numbers of frames is bit-identical to an uninterrupted one, and returns
 /// reports.
-fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
+fn assert_bit_identical(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
     let mut unbroken = begin(scene, &whole, StartMode::Fresh, Simd::Auto).unwrap();
@@ -46,7 +46,7 @@ fn a_run_resumed_while_a_late_pin_holds_is_bit_identical() {
     let pin = "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\nduring = [0.05, 1]\n";
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "late", ".").unwrap();
     // Before the pin becomes active, and while it is.
-    assert_same_bits(&scene, &[2, 5, 5]);
+    assert_bit_identical(&scene, &[2, 5, 5]);
 }
 
 /// The hierarchy follows the stiffness, which changes as the cloth moves: it must be that of the start.
@@ -59,7 +59,7 @@ fn a_resumed_multigrid_run_is_bit_identical() {
          [solver]\nlinear = {{ kind = \"galerkin\", levels = [40, 8] }}\n",
         BODY.replace("[5, 5]", "[13, 13]")
     );
-    assert_same_bits(&Scene::from_toml(&text, "multigrid", ".").unwrap(), &[7, 5]);
+    assert_bit_identical(&Scene::from_toml(&text, "multigrid", ".").unwrap(), &[7, 5]);
 }
 
 /// Domains are rebuilt every fourth step, from the cloth's positions then: in between they must be saved.
@@ -73,7 +73,7 @@ fn a_resumed_run_with_lagging_domains_is_bit_identical() {
             BODY.replace("[5, 5]", "[13, 13]")
         );
         // In the middle of a domain's lifetime, just before the second pin becomes active, and after it.
-        assert_same_bits(&Scene::from_toml(&text, "domains", ".").unwrap(), &[3, 3, 3, 3]);
+        assert_bit_identical(&Scene::from_toml(&text, "domains", ".").unwrap(), &[3, 3, 3, 3]);
     }
 }
 
@@ -91,7 +91,7 @@ fn a_resumed_run_with_a_factor_from_earlier_steps_is_bit_identical() {
              [solver]\nmethod = \"{method}\"\nlinear = {linear}\n{kept}\n",
             BODY.replace("[5, 5]", "[13, 13]")
         );
-        let reports = assert_same_bits(&Scene::from_toml(&text, "kept", ".").unwrap(), &[3, 3, 2, 4]);
+        let reports = assert_bit_identical(&Scene::from_toml(&text, "kept", ".").unwrap(), &[3, 3, 2, 4]);
         // The factor is really kept: later steps need iterations, not one solve each.
         if linear == "\"cholesky\"" {
             let more = |frame: usize| reports[frame].linear_iterations > reports[frame].nonlinear_iterations;
@@ -101,7 +101,7 @@ fn a_resumed_run_with_a_factor_from_earlier_steps_is_bit_identical() {
 }
 
 #[test]
-fn a_run_goes_on_only_with_the_instructions_it_was_begun_with() {
+fn a_run_is_resumed_only_with_the_instruction_set_it_was_started_with() {
     let scene = Scene::from_toml(BODY, "simd", ".").unwrap();
     let folder = tempfile::tempdir().unwrap();
     frames(&mut begin(&scene, folder.path(), StartMode::Fresh, Simd::Baseline).unwrap(), 2);

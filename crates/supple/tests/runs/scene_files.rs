@@ -343,7 +343,7 @@ fn names_must_be_there_once_and_refer_to_something() {
     let seam = "[[seam]]\nbodies = [\"cloth\",\n\"moth\"]\nselections = [\"all\", \"all\"]\n";
     assert_refused_after_body(seam, 6, &["there is no body called `moth`"]);
     let follows = "[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = { collider = \"ball\" }\n";
-    assert_refused_after_body(follows, 7, &["there is no collider called `ball`. There are none"]);
+    assert_refused_after_body(follows, 7, &["there is no collider called `ball`. The scene has none"]);
 }
 
 #[test]

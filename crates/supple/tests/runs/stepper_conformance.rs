@@ -99,7 +99,7 @@ fn hashes(simulation: &mut Simulation, steps: u32) -> Vec<u64> {
 }
 
 #[test]
-fn bits_do_not_depend_on_the_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     for (name, scene) in scenes() {
         let with_threads = |threads: usize| {
             let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -112,7 +112,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn a_restored_state_goes_on_bit_for_bit() {
+fn a_restored_state_continues_bit_identically() {
     for (name, scene) in scenes() {
         let mut unbroken = Simulation::new(scene.clone()).unwrap();
         hashes(&mut unbroken, 6);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_not_definite_are_told_apart_from_those_beside_them() {
+    fn blocks_that_are_not_definite_are_distinguished_from_their_neighbours() {
         let mut blocks = [matrix(5, 12); WIDTH];
         blocks[2][4][4] *= -1.0;
         (blocks[5][3][7], blocks[5][7][3]) = (1e6, 1e6);

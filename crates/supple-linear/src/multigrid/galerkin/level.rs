@@ -53,7 +53,7 @@ impl GalerkinLevel {
             LevelSolver::Wide(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
             LevelSolver::NarrowSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
             LevelSolver::WideSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
-            LevelSolver::CoarsestSolver(bottom) => bottom.fill(numbers, scale).then_some(()).ok_or(None),
+            LevelSolver::CoarsestSolver(coarsest) => coarsest.fill(numbers, scale).then_some(()).ok_or(None),
         }
     }
 
@@ -63,7 +63,7 @@ impl GalerkinLevel {
             LevelSolver::Wide(matrix) => matrix.bytes(),
             LevelSolver::NarrowSides(matrix) => matrix.bytes(),
             LevelSolver::WideSides(matrix) => matrix.bytes(),
-            LevelSolver::CoarsestSolver(bottom) => bottom.bytes(),
+            LevelSolver::CoarsestSolver(coarsest) => coarsest.bytes(),
         };
         solver + self.projection.bytes() + 12 * self.b.len()
     }
@@ -122,8 +122,8 @@ impl Level for GalerkinLevel {
     }
 
     fn solve_coarsest(&mut self) {
-        if let LevelSolver::CoarsestSolver(bottom) = &mut self.solver {
-            bottom.solve(&self.b, &mut self.x);
+        if let LevelSolver::CoarsestSolver(coarsest) = &mut self.solver {
+            coarsest.solve(&self.b, &mut self.x);
         }
     }
 }

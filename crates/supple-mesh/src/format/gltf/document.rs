@@ -181,7 +181,7 @@ fn check_version(root: &Object<'_>) -> Result<(), String> {
         return Ok(());
     }
     let shown = version.escape_debug();
-    Err(asset.error("version", &format!("is `{shown}`; only version 2 can be read; export it again")))
+    Err(asset.error("version", &format!("is `{shown}`; only version 2 can be read; re-export the file")))
 }
 
 /// What there is to refer to.

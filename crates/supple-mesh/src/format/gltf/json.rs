@@ -73,7 +73,7 @@ impl<'v> Object<'v> {
     pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, String> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let texts: Option<Vec<String>> = self.values(key)?.iter().map(text).collect();
-        texts.ok_or_else(|| self.error(key, "must be a list of texts"))
+        texts.ok_or_else(|| self.error(key, "must be an array of strings"))
     }
 
     pub(super) fn object(&self, key: &str) -> Result<Option<Self>, String> {

@@ -218,7 +218,7 @@ impl<'a> GltfReader<'a> {
                 indices.len()
             ));
         }
-        self.check_room(3 * triangle_count)?;
+        self.check_capacity(3 * triangle_count)?;
         for t in 0..triangle_count {
             let mut corners = triangles(indices.len(), t).map(|i| indices[i]);
             if instance.mirrored {
@@ -246,7 +246,7 @@ impl<'a> GltfReader<'a> {
         self.mesh.face_starts.push(self.mesh.corners.len() as u32);
     }
 
-    fn check_room(&self, corners: usize) -> Result<(), FileError> {
+    fn check_capacity(&self, corners: usize) -> Result<(), FileError> {
         let total = self.mesh.corners.len().saturating_add(corners);
         if total > MOST_CORNERS || !fits(self.mesh.positions.len(), 0) {
             let problem = format!("the scene has more than {} triangles; split the file", MOST_CORNERS / 3);
@@ -262,7 +262,7 @@ impl<'a> GltfReader<'a> {
         }
         let first = self.mesh.positions.len();
         let values = self.buffers.read::<3>(accessor, "POSITION")?;
-        self.check_room(0)?;
+        self.check_capacity(0)?;
         if first + values.len() > MOST_CORNERS {
             let problem = format!("the scene has more than {MOST_CORNERS} vertices; split the file");
             return Err(FileError::whole(self.path, problem));

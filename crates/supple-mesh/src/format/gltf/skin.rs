@@ -117,7 +117,7 @@ impl<'a> BoneReader<'a> {
             if followed.len() != range.count || weights.len() != range.count {
                 let (have, want) = (followed.len().min(weights.len()), range.count);
                 let problem = format!("{of_name} and {by_name} of node {} have {have} values", range.node);
-                return Err(self.buffers.error(format!("{problem} for {want} vertices; export it again")));
+                return Err(self.buffers.error(format!("{problem} for {want} vertices; re-export the file")));
             }
             for (vertex, (joint, weight)) in
                 followed.iter().flatten().zip(weights.iter().flatten()).enumerate()
@@ -157,13 +157,13 @@ impl<'a> BoneReader<'a> {
             if to_joints.len() < joints.len() {
                 let (have, want) = (to_joints.len(), joints.len());
                 let problem = format!("skin {number} has {have} bind matrices for {want} joints");
-                return Err(self.buffers.error(format!("{problem}; export it again")));
+                return Err(self.buffers.error(format!("{problem}; re-export the file")));
             }
             for (&joint, matrix) in joints.iter().zip(to_joints) {
                 let from_model = DMat4::from_cols_array(&matrix) * to_mesh;
                 if !from_model.inverse().is_finite() {
                     let problem = format!("the bind matrix of node {joint} in skin {number} is singular");
-                    return Err(self.buffers.error(format!("{problem}; export it again")));
+                    return Err(self.buffers.error(format!("{problem}; re-export the file")));
                 }
                 self.bones.push(Bone { node: joint, from_model });
             }

@@ -161,7 +161,7 @@ impl<'a> MshReader<'a> {
 
     fn set_nodes(&mut self, tags: Vec<i64>) -> Result<(), FileError> {
         if self.nodes.is_some() {
-            return Err(self.file.error("a second section of nodes; one is allowed"));
+            return Err(self.file.error("a duplicate section of nodes; only one is allowed"));
         }
         let nodes = NodeTags::new(&tags);
         self.nodes = Some(nodes.map_err(|tag| self.file.error(format!("node {tag} is defined twice")))?);

@@ -112,7 +112,7 @@ impl<'a> ObjReader<'a> {
             self.vertex_color(fourth)?;
         }
         self.mesh.positions.push(DVec3::new(x, y, z));
-        self.check_room(self.mesh.positions.len())
+        self.check_capacity(self.mesh.positions.len())
     }
 
     /// The values after the position: a weight (meaningless for polygons), or a colour of three or four numbers.
@@ -159,7 +159,7 @@ impl<'a> ObjReader<'a> {
             None => 0.0,
         };
         self.uvs.values.push([u, v]);
-        self.check_room(self.uvs.values.len())
+        self.check_capacity(self.uvs.values.len())
     }
 
     fn normal(&mut self) -> Result<(), FileError> {
@@ -167,15 +167,15 @@ impl<'a> ObjReader<'a> {
         let y = self.scan.f64_in_line("the y component of this normal")?;
         let z = self.scan.f64_in_line("the z component of this normal")?;
         self.normals.values.push([x, y, z]);
-        self.check_room(self.normals.values.len())
+        self.check_capacity(self.normals.values.len())
     }
 
     #[inline]
-    fn check_room(&self, count: usize) -> Result<(), FileError> {
+    fn check_capacity(&self, count: usize) -> Result<(), FileError> {
         if fits(count, 0) {
             return Ok(());
         }
-        Err(self.scan.error("more entries of one kind than 32-bit indices can number; split the file"))
+        Err(self.scan.error("more entries of one kind than 32-bit indices can address; split the file"))
     }
 
     fn face(&mut self) -> Result<(), FileError> {
@@ -189,7 +189,7 @@ impl<'a> ObjReader<'a> {
                 .scan
                 .error(format!("a face needs at least 3 corners, this one has {}", end - start)));
         }
-        self.check_room(end)?;
+        self.check_capacity(end)?;
         let face = self.mesh.face_count();
         self.mesh.face_starts.push(end as u32);
         self.object.push_face(face);

@@ -119,7 +119,7 @@ impl PlyReader {
         mut source: BinaryCursor<'_>,
     ) -> Result<(), FileError> {
         for element in &header.elements {
-            check_room(element, &source)?;
+            check_capacity(element, &source)?;
             if element.name == "vertex" && !element.has_lists() {
                 self.read_binary_vertices::<BIG_ENDIAN>(element, &mut source)?;
             } else if is_plain_face(element) {
@@ -136,7 +136,7 @@ impl PlyReader {
     }
 
     fn read_element(&mut self, element: &PlyElement, source: &mut impl PlySource) -> Result<(), FileError> {
-        check_room(element, source)?;
+        check_capacity(element, source)?;
         match element.name.as_str() {
             "vertex" => self.read_vertices(element, source),
             "face" => self.read_faces(element, source),
@@ -257,7 +257,7 @@ impl PlyReader {
         }
         if !fits(self.mesh.corners.len(), 0) {
             return Err(
-                source.error("more face corners than 32-bit indices can number; split the file".to_owned())
+                source.error("more face corners than 32-bit indices can address; split the file".to_owned())
             );
         }
         self.mesh.face_starts.push(self.mesh.corners.len() as u32);
@@ -391,7 +391,7 @@ fn is_plain_face(element: &PlyElement) -> bool {
 }
 
 /// Rejects a count that does not fit in the rest of the file, before allocating.
-fn check_room(element: &PlyElement, source: &impl PlySource) -> Result<(), FileError> {
+fn check_capacity(element: &PlyElement, source: &impl PlySource) -> Result<(), FileError> {
     let remaining_bytes = source.max_elements(element);
     if element.properties.is_empty() || element.count <= remaining_bytes {
         return Ok(());

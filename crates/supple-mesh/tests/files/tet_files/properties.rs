@@ -29,7 +29,7 @@ fn any_mesh() -> impl Strategy<Value = TetMesh> {
 }
 
 /// Equality that distinguishes -0.0 from 0.0.
-fn same_bits(a: &TetMesh, b: &TetMesh) -> bool {
+fn are_bit_identical(a: &TetMesh, b: &TetMesh) -> bool {
     let bits = |mesh: &TetMesh| coordinates(mesh).map(f64::to_bits).collect::<Vec<_>>();
     a == b && bits(a) == bits(b)
 }
@@ -94,9 +94,9 @@ proptest! {
         write_msh22(&mesh, &mut text).unwrap();
         write_msh22_binary(&mesh, &mut binary).unwrap();
         write_vtu(&mesh, &[], &mut xml).unwrap();
-        prop_assert!(same_bits(&tets(read(read_msh, text)), &mesh));
-        prop_assert!(same_bits(&tets(read(read_msh, binary)), &mesh));
-        prop_assert!(same_bits(&tets(read(read_vtu, xml)), &mesh));
+        prop_assert!(are_bit_identical(&tets(read(read_msh, text)), &mesh));
+        prop_assert!(are_bit_identical(&tets(read(read_msh, binary)), &mesh));
+        prop_assert!(are_bit_identical(&tets(read(read_vtu, xml)), &mesh));
     }
 
     #[test]

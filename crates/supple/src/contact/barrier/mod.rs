@@ -325,7 +325,7 @@ impl SelfContact {
         let Detection { candidates, from: at, to: end, .. } = &mut *found;
         place(points, from, at);
         place(points, to, end);
-        let bounded = bound_way(at, end);
+        let bounded = bound_displacement(at, end);
         bounded * candidates.collision_free_step(surfaces, *thickness, at, end)
     }
 
@@ -418,7 +418,7 @@ fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
 
 /// Shortens a displacement on which a point would depart from the mean motion by more than the extent of the scene, as
 /// diverging methods attempt: all pairs would have to be tested. Returns the remaining fraction.
-fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
+fn bound_displacement(from: &[DVec3], to: &mut [DVec3]) -> f64 {
     let count = from.len();
     let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
     let bounds = parallel::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);

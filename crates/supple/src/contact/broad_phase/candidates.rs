@@ -5,7 +5,7 @@
 //! - The *cached* list has every pair nearer than `w + σ` at the positions for which it was built. As long as two patches have moved
 //!   relative to each other by no more than `σ` since then ([`Drift::between`]), whatever the surface does as a whole, it has every pair
 //!   of theirs that is nearer than `w` now.
-//! - For patches that have moved farther, pairs are found again, for one displacement only. If there are many of them, the next lasting
+//! - For patches that have moved farther, pairs are found again, for one displacement only. If there are many of them, the next cached
 //!   list is due.
 //!
 //! The tree is queried for overlapping patches at all positions `from + τ moves + e` with one `τ` from 0 to 1 for all points
@@ -31,7 +31,7 @@ const SURELY: f64 = 1e-9;
 const MARGIN: f64 = 0.25;
 /// How far patches may move relative to each other before a cached list is invalid, as multiples of the thickness: minimum, initial
 /// and maximum. Where edges are as short as the thickness, a large value includes every neighbour in the surface itself.
-const LASTING: [f64; 3] = [0.25, 0.5, 2.0];
+const VALID_RANGES: [f64; 3] = [0.25, 0.5, 2.0];
 /// Candidates per triangle: below the first the next cached list has a longer range of validity, above the second a shorter one.
 const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
 /// If transient lists are built for more than one in this many pairs of patches, a cached one is due.
@@ -75,10 +75,10 @@ struct Group {
 /// The pairs of some patches with later ones.
 #[derive(Debug, Default)]
 struct Chunk {
-    lasting: Vec<Candidate>,
+    cached: Vec<Candidate>,
     /// For all pairs of patches in the cached list, in order.
-    lasting_groups: Vec<Group>,
-    for_one_way: Vec<Candidate>,
+    cached_groups: Vec<Group>,
+    transient: Vec<Candidate>,
     /// The current lists: for every overlapping pair of patches, in order.
     groups: Vec<Group>,
     /// Overlapping pairs of patches, and those of them with a transient list.
@@ -99,13 +99,13 @@ pub struct Candidates {
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// The positions for which the cached list was built; empty without one.
-    lasting_at: Vec<DVec3>,
+    cached_at: Vec<DVec3>,
     /// Its range of validity in metres, and, as a multiple of the thickness, that of the next one.
-    lasting: f64,
-    next_lasting: f64,
+    valid_range: f64,
+    next_range: f64,
     /// Displacements since then, for how many of them it was valid, and how many pass before the next.
-    ways: u32,
-    served: u32,
+    displacements: u32,
+    valid_for: u32,
     pause: u32,
     /// The displacement for which the tree was queried.
     from: Vec<DVec3>,
@@ -120,13 +120,13 @@ pub struct Candidates {
 #[derive(Debug, Default)]
 struct Drifts {
     /// From the positions of the cached list.
-    lasting: Vec<Drift>,
+    since_cached: Vec<Drift>,
     /// The same to the end of a displacement.
-    lasting_to_end: Vec<Drift>,
+    cached_to_end: Vec<Drift>,
     /// From the start of the tree's displacement.
     from_start: Vec<Drift>,
     /// Over a displacement.
-    way: Vec<Drift>,
+    displacement: Vec<Drift>,
 }
 
 impl Candidates {
@@ -140,7 +140,7 @@ impl Candidates {
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
         chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, tree, chunks, next_lasting: LASTING[1], simd, ..Self::default() }
+        Self { order, patches, tree, chunks, next_range: VALID_RANGES[1], simd, ..Self::default() }
     }
 
     /// Excludes pairs of these points; none for an empty list.
@@ -155,7 +155,7 @@ impl Candidates {
     /// Drops the lists: their pairs are no longer valid.
     pub(crate) fn forget(&mut self) {
         self.made = false;
-        self.lasting_at.clear();
+        self.cached_at.clear();
     }
 
     /// Finds all pairs within their activation distance at some positions, in an order that depends on the surfaces alone: `look` gets each
@@ -172,8 +172,8 @@ impl Candidates {
         if !are_finite(at) {
             return found.fill(&[], |(), _| {});
         }
-        self.serve(surfaces, thickness, at, at);
-        find_drifts(&self.patches, &self.lasting_at, at, &mut self.drifts.lasting);
+        self.ensure_complete(surfaces, thickness, at, at);
+        find_drifts(&self.patches, &self.cached_at, at, &mut self.drifts.since_cached);
         find_drifts(&self.patches, &self.from, at, &mut self.drifts.from_start);
         let drifts = &self.drifts;
         found.fill(&self.chunks, |chunk, list| {
@@ -205,15 +205,15 @@ impl Candidates {
         if !are_finite(from) || !are_finite(to) {
             return 0.0;
         }
-        self.serve(surfaces, thickness, from, to);
-        find_drifts(&self.patches, &self.lasting_at, from, &mut self.drifts.lasting);
+        self.ensure_complete(surfaces, thickness, from, to);
+        find_drifts(&self.patches, &self.cached_at, from, &mut self.drifts.since_cached);
         find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
-        find_drifts(&self.patches, from, to, &mut self.drifts.way);
+        find_drifts(&self.patches, from, to, &mut self.drifts.displacement);
         let drifts = &self.drifts;
         let of_chunk = |chunk: &Chunk| {
             let mut until = 1.0;
             chunk.for_each_group(|group, candidates| {
-                let [a, b] = group.patches.map(|patch| &drifts.way[patch as usize]);
+                let [a, b] = group.patches.map(|patch| &drifts.displacement[patch as usize]);
                 let (nearer, coming) = (drifts.since_made(group), a.between(b));
                 for candidate in candidates {
                     let Candidate { kind, points, reach, distance } = *candidate;
@@ -231,15 +231,15 @@ impl Candidates {
     }
 
     /// Ensures that the lists are complete on a straight displacement.
-    fn serve(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
+    fn ensure_complete(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
         let margin = MARGIN * thickness;
-        if self.strayed(from) > margin || self.strayed(to) > margin {
+        if self.deviation(from) > margin || self.deviation(to) > margin {
             self.make(surfaces, thickness, from, to);
         }
     }
 
     /// How far points are from the displacement for which the lists were built; infinite without them.
-    fn strayed(&self, at: &[DVec3]) -> f64 {
+    fn deviation(&self, at: &[DVec3]) -> f64 {
         if !self.made {
             return f64::INFINITY;
         }
@@ -259,8 +259,8 @@ impl Candidates {
         self.moves.clear();
         self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
         self.find_shapes();
-        if self.lasting_is_due() {
-            self.make_lasting(surfaces, thickness);
+        if self.cached_is_due() {
+            self.build_cached(surfaces, thickness);
         }
         self.find_groups(surfaces, thickness, to);
         self.made = true;
@@ -268,22 +268,22 @@ impl Candidates {
 
     /// Whether another cached list would pay off. Where everything moves relative to everything, none stays valid: one that was valid for a few
     /// displacements only is not followed by the next at once, but after twice as many displacements as the last time.
-    fn lasting_is_due(&mut self) -> bool {
+    fn cached_is_due(&mut self) -> bool {
         let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
         let met: usize = self.chunks.iter().map(|chunk| chunk.met).sum();
-        self.ways += 1;
-        if self.lasting_at.is_empty() {
+        self.displacements += 1;
+        if self.cached_at.is_empty() {
             self.pause = 0;
         } else if MANY * moved <= met {
-            self.served = self.ways;
+            self.valid_for = self.displacements;
             return false;
-        } else if self.ways < self.served + self.pause {
+        } else if self.displacements < self.valid_for + self.pause {
             return false;
         } else {
-            let paid = self.served >= WORTH;
+            let paid = self.valid_for >= WORTH;
             self.pause = if paid { 0 } else { (2 * self.pause).clamp(1, LONGEST_PAUSE) };
         }
-        (self.ways, self.served) = (0, 0);
+        (self.displacements, self.valid_for) = (0, 0);
         true
     }
 
@@ -296,36 +296,36 @@ impl Candidates {
     }
 
     /// Finds every pair that is near at the start of the displacement.
-    fn make_lasting(&mut self, surfaces: &Surfaces, thickness: f64) {
-        self.lasting = self.next_lasting * thickness;
-        self.lasting_at.clone_from(&self.from);
+    fn build_cached(&mut self, surfaces: &Surfaces, thickness: f64) {
+        self.valid_range = self.next_range * thickness;
+        self.cached_at.clone_from(&self.from);
         let Self { chunks, patches, tree, shapes, from, loose, simd, .. } = self;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
         let search = Search { surfaces, thickness, loose, patches, shapes, still: true, simd: *simd };
-        let within = within(thickness) + self.lasting;
+        let within = within(thickness) + self.valid_range;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
-            chunk.lasting.clear();
-            chunk.lasting_groups.clear();
+            chunk.cached.clear();
+            chunk.cached_groups.clear();
             for own in search.patches_of(c) {
                 tree.later_meetings(own, within, |other| {
-                    let Chunk { near, lasting, lasting_groups, .. } = chunk;
-                    let begin = lasting.len() as u32;
+                    let Chunk { near, cached, cached_groups, .. } = chunk;
+                    let begin = cached.len() as u32;
                     let patches = [own as u32, other as u32];
-                    search.find(patches, within, near, lasting);
-                    let end = lasting.len() as u32;
+                    search.find(patches, within, near, cached);
+                    let end = cached.len() as u32;
                     if begin < end {
-                        lasting_groups.push(Group { patches, list: List::Cached, begin, end });
+                        cached_groups.push(Group { patches, list: List::Cached, begin, end });
                     }
                 });
             }
         });
-        self.adapt_lasting();
+        self.adapt_range();
     }
 
     /// Chooses how long the next list is valid. It affects the cost and lifetime of lists, and nothing else.
-    fn adapt_lasting(&mut self) {
+    fn adapt_range(&mut self) {
         let [few, many] = CANDIDATES_PER_TRIANGLE.map(|count| count * self.order.len());
-        let count: usize = self.chunks.iter().map(|chunk| chunk.lasting.len()).sum();
+        let count: usize = self.chunks.iter().map(|chunk| chunk.cached.len()).sum();
         let factor = if count > many {
             0.5
         } else if count < few {
@@ -333,7 +333,7 @@ impl Candidates {
         } else {
             1.0
         };
-        self.next_lasting = (factor * self.next_lasting).clamp(LASTING[0], LASTING[2]);
+        self.next_range = (factor * self.next_range).clamp(VALID_RANGES[0], VALID_RANGES[2]);
     }
 
     /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the cached list is invalid.
@@ -343,10 +343,10 @@ impl Candidates {
             bounds: patches[patch].bounds(from),
             moves: patches[patch].bounds(moves),
         });
-        find_drifts(patches, &self.lasting_at, from, &mut drifts.lasting);
-        find_drifts(patches, &self.lasting_at, to, &mut drifts.lasting_to_end);
+        find_drifts(patches, &self.cached_at, from, &mut drifts.since_cached);
+        find_drifts(patches, &self.cached_at, to, &mut drifts.cached_to_end);
         let search = Search { surfaces, thickness, loose, patches, shapes, still: false, simd: *simd };
-        let (within, serves, drifts) = (within(thickness), self.lasting, &*drifts);
+        let (within, valid_range, drifts) = (within(thickness), self.valid_range, &*drifts);
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.begin();
             let mut known = 0;
@@ -354,10 +354,10 @@ impl Candidates {
                 tree.later_meetings(own, within, |other| {
                     let pair = [own as u32, other as u32];
                     chunk.met += 1;
-                    if drifts.on_the_way(pair) <= serves {
-                        chunk.take_lasting(pair, &mut known);
+                    if drifts.over_displacement(pair) <= valid_range {
+                        chunk.take_cached(pair, &mut known);
                     } else {
-                        chunk.find_for_one_way(pair, &search, within);
+                        chunk.find_transient(pair, &search, within);
                     }
                 });
             }
@@ -409,7 +409,7 @@ impl Drifts {
     /// Upper bound on how much nearer primitives of two patches may be than when their list was built.
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
-            List::Cached => &self.lasting,
+            List::Cached => &self.since_cached,
             List::Transient => &self.from_start,
         };
         let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
@@ -417,9 +417,9 @@ impl Drifts {
     }
 
     /// By how much two patches have moved relative to each other since the cached list, anywhere on the displacement.
-    fn on_the_way(&self, pair: [u32; 2]) -> f64 {
+    fn over_displacement(&self, pair: [u32; 2]) -> f64 {
         let of = |drifts: &[Drift]| drifts[pair[0] as usize].between(&drifts[pair[1] as usize]);
-        let (begin, end) = (of(&self.lasting), of(&self.lasting_to_end));
+        let (begin, end) = (of(&self.since_cached), of(&self.cached_to_end));
         // NaN is too much.
         if begin.is_nan() || end.is_nan() { f64::INFINITY } else { begin.max(end) }
     }
@@ -428,23 +428,23 @@ impl Drifts {
 impl Chunk {
     /// Starts the lists of another displacement.
     fn begin(&mut self) {
-        self.for_one_way.clear();
+        self.transient.clear();
         self.groups.clear();
         (self.met, self.moved) = (0, 0);
     }
 
     /// Takes the pairs of two patches from the cached list, from the position up to which it is `known`.
-    fn take_lasting(&mut self, pair: [u32; 2], known: &mut usize) {
-        while self.lasting_groups.get(*known).is_some_and(|group| group.patches < pair) {
+    fn take_cached(&mut self, pair: [u32; 2], known: &mut usize) {
+        while self.cached_groups.get(*known).is_some_and(|group| group.patches < pair) {
             *known += 1;
         }
-        self.groups.extend(self.lasting_groups.get(*known).filter(|group| group.patches == pair));
+        self.groups.extend(self.cached_groups.get(*known).filter(|group| group.patches == pair));
     }
 
-    fn find_for_one_way(&mut self, patches: [u32; 2], search: &Search<'_>, within: f64) {
-        let begin = self.for_one_way.len() as u32;
-        search.find(patches, within, &mut self.near, &mut self.for_one_way);
-        let end = self.for_one_way.len() as u32;
+    fn find_transient(&mut self, patches: [u32; 2], search: &Search<'_>, within: f64) {
+        let begin = self.transient.len() as u32;
+        search.find(patches, within, &mut self.near, &mut self.transient);
+        let end = self.transient.len() as u32;
         self.moved += 1;
         if begin < end {
             self.groups.push(Group { patches, list: List::Transient, begin, end });
@@ -455,8 +455,8 @@ impl Chunk {
     fn for_each_group(&self, mut visit: impl FnMut(&Group, &[Candidate])) {
         for group in &self.groups {
             let list = match group.list {
-                List::Cached => &self.lasting,
-                List::Transient => &self.for_one_way,
+                List::Cached => &self.cached,
+                List::Transient => &self.transient,
             };
             visit(group, &list[group.begin as usize..group.end as usize]);
         }
@@ -602,13 +602,17 @@ mod tests {
                     let moves = std::array::from_fn(|i| end[i] - start[i]);
                     time_of_impact(kind, &start, &moves, surfaces.reach(kind, points, THICKNESS), until)
                 };
-                // A pair that is cut at another's time may come nearer than one that is tested alone, so the answer depends on the order:
-                // no pair objects to it, and it is no shorter than any order needs. Pairs have more than one form, and are rounded accordingly.
-                let (objection, shortest) = pairs.iter().fold((1.0f64, 1.0f64), |(objection, shortest), pair| {
-                    (objection.min(impact(pair, free)), shortest.min(impact(pair, 1.0)))
+                // The result depends on the order of pairs, since a pair that is tested only up to another's time of impact may come closer.
+                // So every pair must allow the step, and it must be no shorter than the shortest of all pairs tested alone; up to
+                // rounding, since pairs have more than one form.
+                let (allowed, shortest_alone) = pairs.iter().fold((1.0f64, 1.0f64), |(allowed, shortest_alone), pair| {
+                    (allowed.min(impact(pair, free)), shortest_alone.min(impact(pair, 1.0)))
                 });
-                prop_assert!(objection > free - 1e-9, "a pair allows only {objection} of {free}");
-                prop_assert!(free > shortest - 1e-9, "{free} of at least {shortest}");
+                let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
+                let again = rebuilt.collision_free_step(&surfaces, THICKNESS, &at, &to);
+                prop_assert_eq!(again.to_bits(), free.to_bits(), "the result depends on when lists were built");
+                prop_assert!(allowed > free - 1e-9, "a pair allows only {allowed} of {free}");
+                prop_assert!(free > shortest_alone - 1e-9, "{free} of at least {shortest_alone}");
                 at = at.iter().zip(&to).map(|(a, b)| *a + free * (*b - *a)).collect();
                 let near = |&&(kind, points): &&(PrimitivePair, [u32; 4])| {
                     kind.distance(&places(points, &at)) < surfaces.reach(kind, points, THICKNESS)

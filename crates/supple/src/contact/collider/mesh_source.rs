@@ -180,7 +180,10 @@ impl MeshSource {
             return Err(FileError::whole(&read.path, problem));
         }
         if let Some(bad) = read.positions.iter().position(|p| !p.is_finite()) {
-            return Err(FileError::whole(&read.path, format!("vertex {bad} is not finite; export it again")));
+            return Err(FileError::whole(
+                &read.path,
+                format!("vertex {bad} is not finite; re-export the file"),
+            ));
         }
         Ok(())
     }

@@ -161,7 +161,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn distances_are_never_told_too_large_and_hardly_too_small(all in triangles()) {
+        fn distances_are_never_overestimated_and_hardly_underestimated(all in triangles()) {
             let own = lanes(&all);
             let one = own.one(0, SingleVec3::ZERO);
             let check = |kind: PrimitivePair, points: [DVec3; 4], squared: f32| {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_comes_back_and_what_is_broken_makes_it_anew() {
+    fn saved_data_is_restored_and_damaged_data_is_rebuilt() {
         let pattern = Arc::new(BlockPattern::new(&[false; 3], &[[0, 1]]));
         let mut matrix = BlockMatrix::zero(pattern.clone());
         matrix.add_pair(0, 1, DMat3::from_cols_array(&[1.0, 2.0, 3.0, -4.0, 5.0, 6.5, 7.0, 8.0, 1e-300]));

@@ -228,7 +228,7 @@ fn flattened_and_vanished_elements_stay_finite() {
 }
 
 /// A law used directly is bit-identical to the one chosen at run time.
-fn same_bits<L: Law>(law: L, chosen: SolidLaw) {
+fn are_bit_identical<L: Law>(law: L, chosen: SolidLaw) {
     let (f, lame) = (gradients(), lame(0.4));
     let df = LaneMat3::from_fn(|i| matrix(90 + i));
     for f in [f, regular_gradients()] {
@@ -245,9 +245,9 @@ fn same_bits<L: Law>(law: L, chosen: SolidLaw) {
 
 #[test]
 fn laws_by_name_are_those_chosen_at_run_time() {
-    same_bits(Linear, SolidLaw::Linear);
-    same_bits(Corotated, SolidLaw::Corotated);
-    same_bits(NeoHookean, SolidLaw::NeoHookean);
-    same_bits(StVenantKirchhoff, SolidLaw::StVenantKirchhoff);
-    same_bits(Arap, SolidLaw::Arap);
+    are_bit_identical(Linear, SolidLaw::Linear);
+    are_bit_identical(Corotated, SolidLaw::Corotated);
+    are_bit_identical(NeoHookean, SolidLaw::NeoHookean);
+    are_bit_identical(StVenantKirchhoff, SolidLaw::StVenantKirchhoff);
+    are_bit_identical(Arap, SolidLaw::Arap);
 }

@@ -172,7 +172,7 @@ impl Checker<'_> {
         if !names.contains(&name) {
             let hint = did_you_mean(name, names.iter().copied());
             let known = if names.is_empty() {
-                "There are none".into()
+                "The scene has none".into()
             } else {
                 format!("Available: {}", list(names.iter().copied()))
             };
@@ -303,7 +303,7 @@ impl Checker<'_> {
                 self.wrong(&format!("{place}.nearest"), "`nearest` names no point".to_owned());
             }
             Selection::Indices(vertices) if vertices.is_empty() => {
-                self.wrong(&format!("{place}.indices"), "`indices` names no vertex".to_owned());
+                self.wrong(&format!("{place}.indices"), "`indices` is empty".to_owned());
             }
             Selection::Color(color) => {
                 for &part in color {
@@ -321,7 +321,7 @@ impl Checker<'_> {
 
     fn parts(&mut self, place: &str, parts: &[Selection]) {
         if parts.is_empty() {
-            self.wrong(place, "there is no selection in this list".to_owned());
+            self.wrong(place, "the list of selections is empty".to_owned());
         }
         parts.iter().enumerate().for_each(|(i, part)| self.selection(&format!("{place}.{i}"), part));
     }

@@ -15,7 +15,7 @@ use supple_core::text::suggest::list;
 /// The only value of `hold`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum PinStrengthWord {
+enum PinStrengthName {
     Hard,
 }
 
@@ -25,7 +25,7 @@ enum PinStrengthWord {
 pub(crate) struct PinTable {
     body: String,
     selection: Selection,
-    hold: Option<PinStrengthWord>,
+    hold: Option<PinStrengthName>,
     stiffness: Option<f64>,
     follows: Option<Follow>,
     during: Option<[f64; 2]>,
@@ -36,7 +36,7 @@ impl TryFrom<PinTable> for Pin {
 
     fn try_from(table: PinTable) -> Result<Self, &'static str> {
         let hold = match (table.hold, table.stiffness) {
-            (Some(PinStrengthWord::Hard), Some(_)) => {
+            (Some(PinStrengthName::Hard), Some(_)) => {
                 return Err("has both `hold = \"hard\"` and `stiffness`: leave one of them out");
             }
             (_, Some(stiffness)) => PinStrength::Stiffness(stiffness),
@@ -50,7 +50,7 @@ impl TryFrom<PinTable> for Pin {
 impl From<Pin> for PinTable {
     fn from(pin: Pin) -> Self {
         let (hold, stiffness) = match pin.hold {
-            PinStrength::Hard => (Some(PinStrengthWord::Hard), None),
+            PinStrength::Hard => (Some(PinStrengthName::Hard), None),
             PinStrength::Stiffness(stiffness) => (None, Some(stiffness)),
         };
         let Pin { body, selection, follows, during, .. } = pin;

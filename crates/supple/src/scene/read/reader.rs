@@ -210,10 +210,7 @@ impl de::Error for ReadError {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self::new(Complaint::Mismatch {
-            found: format!("{length} values"),
-            expected: plain_expected(expected),
-        })
+        Self::new(Complaint::Mismatch { found: count_of_values(length), expected: plain_expected(expected) })
     }
 
     fn unknown_variant(name: &str, valid: &'static [&'static str]) -> Self {
@@ -227,6 +224,10 @@ impl de::Error for ReadError {
     fn missing_field(key: &'static str) -> Self {
         Self::new(Complaint::MissingKey(key))
     }
+}
+
+fn count_of_values(count: usize) -> String {
+    if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }
 
 fn plain_found(found: Unexpected<'_>) -> String {
@@ -248,7 +249,7 @@ fn plain_expected(expected: &dyn Expected) -> String {
     match text.as_str() {
         "f64" | "f32" => "a number".to_owned(),
         "u32" => "an integer from 0 to 4294967295".to_owned(),
-        "u64" => "an integer of at least 0".to_owned(),
+        "u64" => "a non-negative integer".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "an array".to_owned(),
         "path string" => "a file name in quotes".to_owned(),
@@ -391,7 +392,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::Array(elements) if elements.len() != length => {
-                let found = format!("{} values", elements.len());
+                let found = count_of_values(elements.len());
                 let expected = plain_expected(&visitor);
                 Err(ReadError::new(Complaint::Mismatch { found, expected }).at(&self.0.origin))
             }

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_linear_solver_is_taken_and_others_are_told_the_list() {
+    fn every_linear_solver_is_accepted_and_other_names_get_the_list() {
         for kind in LinearKind::ALL {
             assert!(Solver::default().choose(kind.name()).is_ok());
         }

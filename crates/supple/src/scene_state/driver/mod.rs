@@ -122,7 +122,8 @@ impl SceneState {
             return Ok(());
         };
         if let PinDriver::Collider { id, from } = driver {
-            *from = self.led_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *active_since));
+            *from =
+                self.driving_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *active_since));
         }
         let Some(anchoring) = self.anchoring(driver, *active_since)? else { return Ok(()) };
         let x = &self.bodies[*body].start;
@@ -156,13 +157,13 @@ impl SceneState {
     }
 
     /// The collider of a handle.
-    fn led_collider(&self, id: ColliderId) -> Option<&Collider> {
+    fn driving_collider(&self, id: ColliderId) -> Option<&Collider> {
         self.colliders.iter().find(|(other, _)| *other == id).map(|(_, collider)| collider)
     }
 
     /// Triangles and vertices in the world of a deforming collider; `None` for others.
     fn deformed(&self, id: ColliderId, time: f64) -> Result<Option<PlacedFaces<'_>>, Error> {
-        let Some(collider) = self.led_collider(id) else { return Ok(None) };
+        let Some(collider) = self.driving_collider(id) else { return Ok(None) };
         let source = self.collider_meshes.source(collider).filter(|source| source.deforms());
         let Some(source) = source else { return Ok(None) };
         let (mut positions, pose) = (source.at(time)?, pose(collider, time));
@@ -193,7 +194,7 @@ impl ActivePin {
             Some(PinDriver::Skin(skin)) => Moved::Carried(skin.carrier(time)),
             Some(PinDriver::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
             Some(PinDriver::Collider { id, from }) => {
-                match (scene_state.deformed(*id, time)?, scene_state.led_collider(*id)) {
+                match (scene_state.deformed(*id, time)?, scene_state.driving_collider(*id)) {
                     (Some((triangles, positions)), _) => {
                         Moved::Carried(Carrier::Faces { triangles, positions })
                     }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn vertices_are_led_in_the_order_given() {
+    fn vertices_are_driven_in_the_order_given() {
         let (mut simulation, body) = falling();
         let pin = simulation.hold_vertices(body, &[8, 0], PinStrength::Hard).unwrap();
         let goal = [DVec3::new(0.5, 0.1, 0.5), DVec3::new(-0.5, 0.2, -0.5)];
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_or_led_is_refused() {
+    fn what_cannot_be_pinned_or_driven_is_refused() {
         let (mut simulation, body) = falling();
         for stiffness in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(simulation.hold_vertices(body, &[0], PinStrength::Stiffness(stiffness)).is_err());

@@ -81,7 +81,7 @@ impl Run {
                 run.begin_at_zero()?;
             }
             StartMode::Resume => run.resume(folder)?,
-            StartMode::From(frame) => run.go_on_from(folder, frame)?,
+            StartMode::From(frame) => run.resume_from(folder, frame)?,
         }
         // A run that is longer than requested stays as it is.
         if run.frame <= run.scene.time.frames {
@@ -186,7 +186,7 @@ impl Run {
     }
 
     /// Resumes with a changed scene from the newest valid checkpoint at or before a frame.
-    fn go_on_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
+    fn resume_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
         self.check_folder(folder)?;
         let latest = self.last_intact_frame()?.min(frame);
         let found = self.checkpoints.newest_valid(Some(latest))?;

@@ -252,7 +252,7 @@ impl HierarchicalSolver {
         let mut finer: &[f64] = &[];
         for (l, coarse) in self.coarse[self.active..].iter_mut().enumerate() {
             if l > 0 {
-                coarse.give_way(|part| finer[part as usize]);
+                coarse.yield_to(|part| finer[part as usize]);
             }
             coarse.set_lengths();
             coarse.sweep.begin_step();
@@ -519,7 +519,7 @@ impl CoarseLevel {
     }
 
     /// Every limit yields by as much as the finer links that it represents do together.
-    fn give_way(&mut self, of_part: impl Fn(u32) -> f64 + Sync) {
+    fn yield_to(&mut self, of_part: impl Fn(u32) -> f64 + Sync) {
         let level = &self.level;
         self.give.par_iter_mut().enumerate().with_min_len(2048).for_each(|(limit, give)| {
             *give = level.parts(limit).iter().map(|&part| of_part(part)).sum();

@@ -92,7 +92,7 @@ struct LevelNeighbourhood {
 }
 
 impl LevelNeighbourhood {
-    fn forget_way(&mut self, child: u32) {
+    fn forget_trajectory(&mut self, child: u32) {
         for link in self.paths.remove(&child).into_iter().flatten() {
             self.over.get_mut(&link).map(|children| children.remove(&child));
         }
@@ -245,7 +245,7 @@ impl HierarchicalSolver {
                     continue;
                 }
                 let copied = self.links.len() as u32;
-                self.links.push(self.distances.push_beside(number, new) as u32);
+                self.links.push(self.distances.push_adjacent(number, new) as u32);
                 around.links[owner as usize].push(copied);
                 around.links[other as usize].push(copied);
                 if let Some(level) = around.levels.first_mut() {
@@ -441,7 +441,7 @@ impl HierarchicalSolver {
 
     fn clear_parents(&mut self, around: &mut Neighbourhood, l: usize, particle: u32) {
         let Some(level) = around.levels.get_mut(l) else { return };
-        level.forget_way(particle);
+        level.forget_trajectory(particle);
         let child = std::mem::replace(&mut level.child[particle as usize], NONE);
         if child != NONE {
             let parents = self.coarse[l].level.parents_mut(child as usize);

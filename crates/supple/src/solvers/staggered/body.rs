@@ -306,7 +306,7 @@ impl LatticeBody {
 
     /// Continues from the displacements and velocities of another body on the same lattice; later pins capture the
     /// current positions of their points.
-    pub(crate) fn go_on_from(&mut self, other: Self, scene_state: &SceneState) {
+    pub(crate) fn continue_from(&mut self, other: Self, scene_state: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
         }

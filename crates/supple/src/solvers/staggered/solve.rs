@@ -12,7 +12,7 @@ use crate::solvers::staggered::multigrid::level::wrap;
 use supple_linear::vectors::dot_numbers;
 use supple_linear::{FlexibleGmres, FlexibleSystem, LinearTermination, StopRule};
 
-/// Numbers summed by one task, in an order that does not depend on threads.
+/// Numbers that one task converts.
 const CHUNK: usize = 1 << 14;
 
 /// The outcome of a solve.

@@ -324,7 +324,7 @@ impl Stepper for StaggeredStepper {
             for (body, before) in self.bodies.iter_mut().zip(old_index) {
                 let kept = before.and_then(|index| old.get_mut(index).and_then(Option::take));
                 if let Some(kept) = kept {
-                    body.go_on_from(kept, scene_state);
+                    body.continue_from(kept, scene_state);
                 }
             }
         }

@@ -386,7 +386,7 @@ fn without_augmentation_convergence_worsens_with_the_ratio() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn results_are_bit_identical_for_any_number_of_threads() {
     let solved = |threads: usize| {
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

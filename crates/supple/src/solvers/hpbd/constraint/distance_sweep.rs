@@ -185,7 +185,7 @@ impl DistanceSweep {
     }
 
     /// Adds a constraint between the particles of another, or their clones; returns its index.
-    pub(crate) fn push_beside(&mut self, other: usize, constraint: Distance) -> usize {
+    pub(crate) fn push_adjacent(&mut self, other: usize, constraint: Distance) -> usize {
         let strip = self.places[other].strip;
         self.strips.claim(strip, constraint.ends);
         let singles = &mut self.strips.get_mut(strip).singles;
@@ -606,7 +606,7 @@ mod tests {
         assert!((0..springs.len()).all(|c| sweep.get(c) == springs[c]));
         sweep.set_rest(7, 3.5);
         assert_eq!(sweep.get(7), Distance { rest: 3.5, ..springs[7] });
-        let added = sweep.push_beside(7, springs[3]);
+        let added = sweep.push_adjacent(7, springs[3]);
         assert_eq!((added, sweep.get(added)), (springs.len(), springs[3]));
         let energy = sweep.energy(&start, Simd::Auto);
         let of_removed: f64 = [0, 20, 41]

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn avx512_and_plain_loops_give_products_of_the_same_bits() {
+    fn products_by_avx512_and_plain_loops_are_bit_identical() {
         if let Some(avx512) = Avx512::detect(Simd::Auto) {
             assert_eq!([differences::<f32>(avx512), differences::<f64>(avx512)], [0, 0]);
         } else {

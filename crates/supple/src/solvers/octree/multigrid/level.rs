@@ -141,7 +141,7 @@ pub(crate) struct OctreeLevel {
     tridiagonal: Tridiagonal,
     /// To the next coarser level.
     pub(crate) transfer: Option<Transfer>,
-    pub(crate) bottom: CoarsestSolver,
+    pub(crate) coarsest: CoarsestSolver,
 }
 
 impl OctreeLevel {
@@ -263,7 +263,7 @@ impl OctreeLevel {
         self.operator.bytes()
             + 12 * (fields + self.outbox.len())
             + self.transfer.as_ref().map_or(0, Transfer::bytes)
-            + self.bottom.bytes()
+            + self.coarsest.bytes()
     }
 }
 
@@ -296,11 +296,11 @@ impl Level for OctreeLevel {
     }
 
     fn solve_coarsest(&mut self) {
-        if let Some(sweeps) = self.bottom.sweeps() {
+        if let Some(sweeps) = self.coarsest.sweeps() {
             self.smooth_from_zero();
             (1..sweeps).for_each(|_| self.smooth_again());
         } else {
-            self.bottom.solve(&self.b, &mut self.x);
+            self.coarsest.solve(&self.b, &mut self.x);
         }
     }
 }

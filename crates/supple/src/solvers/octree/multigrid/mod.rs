@@ -110,7 +110,7 @@ impl Multigrid {
             times: CycleTimes::default(),
             simd,
         };
-        let mut bottom = None;
+        let mut coarsest = None;
         loop {
             let operator = match finest.take() {
                 Some(forest) => operator(forest.blocks.clone(), forest.rest.clone(), forest.law, simd),
@@ -121,9 +121,9 @@ impl Multigrid {
                 }
             };
             if options.coarsest_sweeps.is_none() && !multigrid.levels.is_empty() {
-                bottom = cheap_bottom(&trees, multigrid.size(0)[0], simd)?;
+                coarsest = cheap_coarsest(&trees, multigrid.size(0)[0], simd)?;
             }
-            let full = bottom.is_some() || multigrid.levels.len() as u32 + 1 >= options.levels;
+            let full = coarsest.is_some() || multigrid.levels.len() as u32 + 1 >= options.levels;
             let coarser: Vec<Option<Coarsened>> =
                 trees.iter().map(|tree| (!full).then(|| coarser(tree)).flatten()).collect();
             let done = coarser.iter().all(Option::is_none);
@@ -141,13 +141,13 @@ impl Multigrid {
                 }
             }
         }
-        let bottom = match (options.coarsest_sweeps, bottom) {
+        let coarsest = match (options.coarsest_sweeps, coarsest) {
             (Some(sweeps), _) => CoarsestSolver::of_sweeps(sweeps),
-            (None, Some(bottom)) => bottom,
-            (None, None) => direct_bottom(&trees, simd)?,
+            (None, Some(coarsest)) => coarsest,
+            (None, None) => direct_coarsest(&trees, simd)?,
         };
         if let Some(level) = multigrid.levels.last_mut() {
-            level.bottom = bottom;
+            level.coarsest = coarsest;
         }
         multigrid.coarsen_materials();
         Ok(multigrid)
@@ -236,7 +236,7 @@ impl Multigrid {
 
     /// Prepares cycles once stiffness, inertia, springs and fixed nodes are set. `estimate`: estimates the largest eigenvalues again.
     pub fn prepare(&mut self, estimate: bool) -> Result<(), LinearError> {
-        self.spring_held_nodes();
+        self.spring_fixed_nodes();
         self.levels[0].update_smoother(self.smoother, self.damping, estimate);
         for k in 1..self.levels.len() {
             let (fine, coarse) = two(&mut self.levels, k - 1);
@@ -250,8 +250,8 @@ impl Multigrid {
             coarse.update_diagonal();
             coarse.update_smoother(self.smoother, self.damping, estimate);
         }
-        let Some(OctreeLevel { operator, bottom, .. }) = self.levels.last_mut() else { return Ok(()) };
-        match bottom.update(operator) {
+        let Some(OctreeLevel { operator, coarsest, .. }) = self.levels.last_mut() else { return Ok(()) };
+        match coarsest.update(operator) {
             true => Ok(()),
             false => Err(LinearError::NotPositiveDefinite {
                 solver: "octree",
@@ -261,7 +261,7 @@ impl Multigrid {
     }
 
     /// The diagonal of the finest level, and springs in place of fixed nodes for the coarser ones.
-    fn spring_held_nodes(&mut self) {
+    fn spring_fixed_nodes(&mut self) {
         self.held_springs.clear();
         let operator = self.levels[0].operator.clone();
         let diagonal = self.levels[0].update_diagonal();
@@ -360,7 +360,7 @@ fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: OctantLaw, simd: Sim
 /// The factorisation of a level if it costs little relative to cycles on the finest level, which has this many elements. Thin parts
 /// bend far too little on coarse levels: a level that can be factorised should not be coarsened. Thin bodies are those whose factors
 /// are small.
-fn cheap_bottom(
+fn cheap_coarsest(
     trees: &[Cow<'_, Octree>],
     finest: usize,
     simd: Simd,
@@ -369,14 +369,14 @@ fn cheap_bottom(
     if nodes > finest / 4 || nodes > MOST_NODES {
         return Ok(None);
     }
-    let bottom = direct_bottom(trees, simd)?;
+    let coarsest = direct_coarsest(trees, simd)?;
     let each = finest as f64;
-    let is_fast = bottom.factor_len() as f64 <= MOST_NUMBERS * each && bottom.work() <= MOST_WORK * each;
-    let is_small = bottom.bytes() as f64 <= (MOST_BYTES * each).max(ALWAYS_SMALL_BYTES);
-    Ok((is_fast && is_small).then_some(bottom))
+    let is_fast = coarsest.factor_len() as f64 <= MOST_NUMBERS * each && coarsest.work() <= MOST_WORK * each;
+    let is_small = coarsest.bytes() as f64 <= (MOST_BYTES * each).max(ALWAYS_SMALL_BYTES);
+    Ok((is_fast && is_small).then_some(coarsest))
 }
 
-fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver, LinearError> {
+fn direct_coarsest(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver, LinearError> {
     let (mut places, mut conforming) = (Vec::new(), Vec::new());
     for tree in trees {
         let first = places.len() as u32;
