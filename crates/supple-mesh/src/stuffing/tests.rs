@@ -85,7 +85,10 @@ proptest! {
             let wave = |(k, phase): &([f64; 3], f64)| (DVec3::from_array(*k).dot(p) + phase).sin();
             (0.2 * waves.iter().map(wave).sum::<f64>()).max(p.length() - 1.0)
         };
-        let mesh = stuff(&field, (DVec3::splat(-1.0), DVec3::splat(1.0)), 0.13).unwrap();
+        let made = stuff(&field, (DVec3::splat(-1.0), DVec3::splat(1.0)), 0.13);
+        // A field may be positive at every lattice point.
+        prop_assume!(!made.as_ref().is_err_and(|error| error.to_string().contains("no tetrahedron fits")));
+        let mesh = made.unwrap();
         assert_conforming(&mesh);
         assert_angles(&mesh);
         for v in mesh.boundary_triangles().into_iter().flatten() {
