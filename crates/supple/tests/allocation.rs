@@ -83,11 +83,11 @@ fn advance(simulation: &mut Simulation, steps: u32) {
     }
 }
 
-/// Allocations in ten steps, after more than a second in which everything has settled.
+/// Allocations in ten steps, after two seconds in which everything has settled.
 fn allocations(scene: Scene) -> usize {
     let mut simulation = Simulation::new(scene).unwrap();
     // The bodies rest on the ball then: contacts have stopped growing.
-    advance(&mut simulation, 60);
+    advance(&mut simulation, 100);
     let before = ASKED.get();
     advance(&mut simulation, 10);
     ASKED.get() - before

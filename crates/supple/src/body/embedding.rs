@@ -43,6 +43,14 @@ impl Embedding {
         self.starts.push(self.weights.len() as u32);
     }
 
+    /// Removes all points from number `count` on.
+    pub fn truncate(&mut self, count: usize) {
+        if count < self.len() {
+            self.starts.truncate(count + 1);
+            self.weights.truncate(self.starts[count] as usize);
+        }
+    }
+
     /// Moves a point that is an unknown itself to another unknown.
     pub fn set_vertex(&mut self, point: usize, unknown: u32) {
         self.weights[self.starts[point] as usize] = (unknown, 1.0);

@@ -1,4 +1,5 @@
-//! The triangles of all bodies in contact with themselves or each other, and which pairs of their primitives may touch.
+//! The triangles of all bodies and colliders that take part in contact, and which pairs of their primitives may touch. A collider is a
+//! surface whose points are driven: they are numbered after those of the bodies, and its number follows those of the bodies.
 
 use std::collections::HashSet;
 
@@ -21,8 +22,16 @@ pub struct Surfaces {
     /// The representative of each point: the first at its position.
     pub stands_for: Vec<u32>,
     body_of_point: Vec<u32>,
+    /// The number of points and triangles of bodies; those of colliders follow.
+    body_points: usize,
+    body_triangles: usize,
+    /// For each body and collider whether it touches itself.
     touches_itself: Vec<bool>,
-    between_bodies: bool,
+    /// For each of them all it may touch, one row after the other.
+    touch: Vec<bool>,
+    bodies: usize,
+    /// The activation distance of each collider, in metres.
+    collider_reach: Vec<f64>,
     pieces: Vec<Pieces>,
     sewn: CoincidentPoints,
     /// The distance below which each body repels others, where that is less than the thickness; empty if nowhere.
@@ -38,25 +47,72 @@ pub(super) struct Pieces {
 }
 
 impl Surfaces {
-    /// The surfaces of some bodies; those without any contact are left out.
-    pub fn new(bodies: &[Body], between_bodies: bool) -> Self {
+    /// The surfaces of some bodies; those without contact are left out, unless there are colliders.
+    pub fn new(bodies: &[Body], between_bodies: bool, has_colliders: bool) -> Self {
         let between_bodies = between_bodies && bodies.len() > 1;
-        let mut surfaces = Self { between_bodies, ..Self::default() };
+        let mut surfaces = Self { bodies: bodies.len(), ..Self::default() };
         for (b, body) in bodies.iter().enumerate() {
             let first = surfaces.start.len() as u32;
             surfaces.start.extend_from_slice(&body.surface_start);
             surfaces.body_of_point.resize(surfaces.start.len(), b as u32);
             surfaces.touches_itself.push(body.self_contact);
             let stands_for = first_at_place(&body.surface_start);
-            if body.self_contact || between_bodies {
+            if body.self_contact || between_bodies || has_colliders {
                 let triangles =
                     body.surface_triangles.iter().map(|t| t.map(|p| first + stands_for[p as usize]));
                 surfaces.triangles.extend(triangles.filter(|[a, b, c]| a != b && b != c && c != a));
             }
             surfaces.stands_for.extend(stands_for.iter().map(|p| first + p));
         }
+        let count = bodies.len();
+        let touches = |a: usize, b: usize| if a == b { bodies[a].self_contact } else { between_bodies };
+        surfaces.touch = (0..count * count).map(|i| touches(i / count, i % count)).collect();
+        (surfaces.body_points, surfaces.body_triangles) = (surfaces.start.len(), surfaces.triangles.len());
         surfaces.find_pieces();
         surfaces
+    }
+
+    /// Adds a collider with its points, its triangles over them, edges between flat triangles, which need no test, and its activation
+    /// distance. It touches bodies, but neither itself nor other colliders.
+    pub(crate) fn add_driven(
+        &mut self,
+        points: &[DVec3],
+        triangles: &[[u32; 3]],
+        flat: &[[u32; 2]],
+        reach: f64,
+    ) {
+        let (first, before, count) =
+            (self.start.len() as u32, self.triangles.len(), self.touches_itself.len());
+        self.start.extend_from_slice(points);
+        self.body_of_point.resize(self.start.len(), count as u32);
+        self.stands_for.extend(first..first + points.len() as u32);
+        let own = triangles.iter().map(|t| t.map(|p| first + p));
+        self.triangles.extend(own.filter(|[a, b, c]| a != b && b != c && c != a));
+        let mut touch = vec![false; (count + 1) * (count + 1)];
+        for (row, old) in self.touch.chunks(count.max(1)).enumerate() {
+            touch[row * (count + 1)..][..count].copy_from_slice(old);
+        }
+        for body in 0..self.bodies {
+            touch[body * (count + 1) + count] = true;
+            touch[count * (count + 1) + body] = true;
+        }
+        self.touch = touch;
+        self.touches_itself.push(false);
+        self.collider_reach.push(reach);
+        self.find_pieces_from(before, flat);
+    }
+
+    /// Removes all colliders.
+    pub(crate) fn remove_driven(&mut self) {
+        let (count, all) = (self.bodies, self.touches_itself.len());
+        self.start.truncate(self.body_points);
+        self.body_of_point.truncate(self.body_points);
+        self.stands_for.truncate(self.body_points);
+        self.triangles.truncate(self.body_triangles);
+        self.pieces.truncate(self.body_triangles);
+        self.touch = (0..count * count).map(|i| self.touch[i / count * all + i % count]).collect();
+        self.touches_itself.truncate(count);
+        self.collider_reach.clear();
     }
 
     /// One surface in contact with itself.
@@ -70,8 +126,11 @@ impl Surfaces {
             stands_for,
             body_of_point,
             touches_itself: vec![true],
+            touch: vec![true],
+            bodies: 1,
             ..Self::default()
         };
+        (one.body_points, one.body_triangles) = (one.start.len(), one.triangles.len());
         one.find_pieces();
         one
     }
@@ -88,9 +147,18 @@ impl Surfaces {
     }
 
     fn find_pieces(&mut self) {
+        self.pieces.clear();
+        self.find_pieces_from(0, &[]);
+    }
+
+    /// The pieces of all triangles from `first` on, without the `flat` edges, which are numbered from the first point of the last collider.
+    fn find_pieces_from(&mut self, first: usize, flat: &[[u32; 2]]) {
         let mut vertices = vec![false; self.start.len()];
-        let mut edges = HashSet::with_capacity(2 * self.triangles.len());
-        for t in &self.triangles {
+        let mut edges = HashSet::with_capacity(2 * (self.triangles.len() - first));
+        let base = self.body_of_point.iter().rposition(|body| self.body_of_point.last() != Some(body));
+        let base = base.map_or(0, |last| last as u32 + 1);
+        edges.extend(flat.iter().map(|[a, b]| [base + a.min(b), base + a.max(b)]));
+        for t in &self.triangles[first..] {
             let edge = |i: usize| [t[i].min(t[(i + 1) % 3]), t[i].max(t[(i + 1) % 3])];
             self.pieces.push(Pieces {
                 vertices: [0, 1, 2].map(|i| !std::mem::replace(&mut vertices[t[i] as usize], true)),
@@ -99,7 +167,17 @@ impl Surfaces {
         }
     }
 
-    /// Whether no contact is possible.
+    /// Whether anything may touch anything.
+    pub(crate) fn may_touch_any(&self) -> bool {
+        self.touch.contains(&true)
+    }
+
+    /// Lets bodies touch colliders only.
+    pub(crate) fn ignore_bodies(&mut self) {
+        self.touch.fill(false);
+    }
+
+    /// Whether there are no triangles.
     pub fn is_empty(&self) -> bool {
         self.triangles.is_empty()
     }
@@ -109,11 +187,30 @@ impl Surfaces {
         self.body_of_point[point as usize]
     }
 
+    /// Whether a point belongs to a collider.
+    pub fn is_driven(&self, point: u32) -> bool {
+        point as usize >= self.body_points
+    }
+
+    /// The number of points of bodies; those of colliders follow.
+    pub fn body_points(&self) -> usize {
+        self.body_points
+    }
+
+    /// The triangles of bodies; those of colliders follow.
+    pub fn body_triangles(&self) -> &[[u32; 3]] {
+        &self.triangles[..self.body_triangles]
+    }
+
+    /// The collider to which a point belongs, by its number among the colliders.
+    pub fn collider(&self, point: u32) -> Option<usize> {
+        (self.body(point) as usize).checked_sub(self.bodies)
+    }
+
     /// Whether two triangles may touch each other, by their bodies.
     pub fn may_touch(&self, a: u32, b: u32) -> bool {
         let [first, second] = [a, b].map(|t| self.body(self.triangles[t as usize][0]));
-        let (itself, others) = self.touches(first);
-        if first == second { itself } else { others }
+        self.touched_by(first)[second as usize]
     }
 
     /// The vertices and edges of a triangle that no earlier one has.
@@ -121,9 +218,22 @@ impl Surfaces {
         self.pieces[triangle as usize]
     }
 
-    /// Whether a body touches itself, and whether it touches others.
-    pub(super) fn touches(&self, body: u32) -> (bool, bool) {
-        (self.touches_itself[body as usize], self.between_bodies)
+    /// For each body and collider whether a body or collider may touch it.
+    #[inline(always)]
+    pub(super) fn touched_by(&self, body: u32) -> &[bool] {
+        let count = self.touches_itself.len();
+        &self.touch[body as usize * count..][..count]
+    }
+
+    /// The activation distance between two bodies or colliders by what they specify.
+    fn thickness_between(&self, bodies: [u32; 2], thickness: f64) -> f64 {
+        let own = |body: u32| (body as usize).checked_sub(self.bodies).map(|c| self.collider_reach[c]);
+        own(bodies[0]).or(own(bodies[1])).unwrap_or(thickness)
+    }
+
+    /// The largest activation distance of any pair, where that of bodies is `thickness`.
+    pub(crate) fn largest_reach(&self, thickness: f64) -> f64 {
+        self.collider_reach.iter().copied().fold(thickness, f64::max)
     }
 
     /// Whether the primitives of a pair are joined by a seam.
@@ -146,13 +256,19 @@ impl Surfaces {
         is_new
     }
 
+    /// The activation distance of a body towards a collider.
+    pub(super) fn collider_reach(&self, body: u32, collider: usize) -> f64 {
+        let reach = self.reach_of_body.get(body as usize).copied().unwrap_or(f64::INFINITY);
+        self.collider_reach[collider].min(reach)
+    }
+
     /// The activation distance of a pair: the `thickness`, but within a body no more than the distance at which
     /// it started, so that no mesh is too fine for it, and between bodies no more than theirs.
     pub fn reach(&self, kind: PrimitivePair, points: [u32; 4], thickness: f64) -> f64 {
         let bodies = [0, 3].map(|side| self.body(points[side]));
         if bodies[0] != bodies[1] {
-            let reach = |body: u32| self.reach_of_body.get(body as usize).copied().unwrap_or(thickness);
-            return thickness.min(reach(bodies[0])).min(reach(bodies[1]));
+            let reach = |body: u32| self.reach_of_body.get(body as usize).copied().unwrap_or(f64::INFINITY);
+            return self.thickness_between(bodies, thickness).min(reach(bodies[0])).min(reach(bodies[1]));
         }
         let start = points.map(|p| self.start[p as usize]);
         if kind.is_surely_farther(&start, thickness) {

@@ -13,9 +13,10 @@ use super::method::Nodes;
 use super::optimize::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::system::System;
 use crate::contact::PosedCollider;
+use crate::contact::barrier::ContactSummary;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
-use crate::scene::{FrictionModel, Method, Mode, Tangled};
+use crate::scene::{Method, Mode, Tangled};
 use crate::scene_state::SceneState;
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
@@ -45,25 +46,22 @@ const NAMED_CROSSINGS: usize = 5;
 /// How often a step is continued if parts have crossed at its end.
 const COLLISION_ROUNDS: u32 = 2;
 
-/// How often a step tries to move pins to their targets when surfaces block them.
-const PIN_ROUNDS: u32 = 4;
-
 /// Implicit Euler by any nonlinear method.
 pub struct ImplicitStepper {
     elasticity: Box<dyn Elasticity>,
-    x: Vec<DVec3>,
-    v: Vec<DVec3>,
-    system: System,
-    fixed: Vec<bool>,
+    pub(super) x: Vec<DVec3>,
+    pub(super) v: Vec<DVec3>,
+    pub(super) system: System,
+    pub(super) fixed: Vec<bool>,
     /// Initial positions of the bodies.
     start: Vec<DVec3>,
     /// The energies before materials changed for the first time.
     first: Option<System>,
     minimiser: Option<Box<dyn Minimiser>>,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
-    start_cuts: u32,
-    work: StepBuffers,
+    pub(super) start_cuts: u32,
+    pub(super) work: StepBuffers,
     /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
 }
@@ -76,19 +74,23 @@ struct RestoredMinimiser {
 
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
 #[derive(Default)]
-struct StepBuffers {
+pub(super) struct StepBuffers {
     /// The initial guess of the step, and its result.
-    next: Vec<DVec3>,
+    pub(super) next: Vec<DVec3>,
     /// Free-flight positions.
-    flying: Vec<DVec3>,
+    pub(super) flying: Vec<DVec3>,
     /// Positions of fixed vertices at the step's end.
-    pinned: Vec<DVec3>,
+    pub(super) pinned: Vec<DVec3>,
+    /// The result of the last round of a step in which something is driven.
+    pub(super) earlier: Vec<DVec3>,
+    /// The same with pins at their targets.
+    pub(super) still: Vec<DVec3>,
     /// The objective at the initial guess.
-    value: f64,
+    pub(super) value: f64,
     /// Its gradient there.
-    forces: Vec<DVec3>,
+    pub(super) forces: Vec<DVec3>,
     /// The same elsewhere: at perturbed positions, or in free flight.
-    other_forces: Vec<DVec3>,
+    pub(super) other_forces: Vec<DVec3>,
     fixed: Vec<bool>,
     /// Positions of the free vertices.
     free: Vec<DVec3>,
@@ -126,15 +128,18 @@ impl ImplicitStepper {
 
     /// Sets up the energies of a step; `work.next` becomes the positions with fixed vertices at their pins' targets at its
     /// end.
-    fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
-        let end = scene_state.time + dt;
+    pub(super) fn begin_step(&mut self, scene_state: &SceneState, span: [f64; 2]) -> Result<(), Error> {
+        let [start, end] = span;
+        let dt = end - start;
         scene_state.pose_colliders(
-            [scene_state.time, end],
+            span,
+            |collider| collider.stiffness.is_some(),
             &mut self.system.contacts.colliders,
             &mut self.work.colliders,
         )?;
+        self.system.pose_hard_colliders(scene_state, span)?;
         let [step, damped] = inertia_and_damping(scene_state.mode, dt);
-        self.system.begin_step(scene_state, &self.x, &self.v, [dt, step]);
+        self.system.begin_step(scene_state, &self.x, &self.v, [end, dt, step]);
         let work = &mut self.work;
         work.next.clone_from(&self.x);
         self.system.apply_pins(scene_state, end, &mut work.next, &mut work.fixed)?;
@@ -148,7 +153,7 @@ impl ImplicitStepper {
     }
 
     /// Passes the step's initial guess to the minimiser, after restoring its saved state.
-    fn begin_minimiser(&mut self) {
+    pub(super) fn begin_minimiser(&mut self) {
         let Some(minimiser) = &mut self.minimiser else { return };
         if let Some(RestoredMinimiser { fixed, saved }) = self.restored.take() {
             // In an uninterrupted run the method was also rebuilt in this step if other vertices were fixed.
@@ -197,48 +202,37 @@ impl ImplicitStepper {
         }
     }
 
-    /// Chooses the better of the two natural initial guesses: the previous positions, or free flight. Free flight
-    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` tells whether the pins reached their targets in
-    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins reached their targets. Follows
+    /// Chooses the better of the two natural initial guesses where nothing is driven: the previous positions, or free flight. Free flight
+    /// makes momentum exact, rest makes a hanging cloth start in its solution. Where surfaces are in the way the flight ends early. Follows
     /// [`Self::free_force`].
-    fn choose_initial_guess(&mut self, arrived: bool) -> bool {
-        let StepBuffers { next: resting, flying, pinned, .. } = &mut self.work;
+    pub(super) fn choose_initial_guess(&mut self) {
+        self.fly();
+        truncate_to_collision_free(&self.system, &self.x, &mut self.work.flying, &mut self.start_cuts);
+        self.take_lower_guess();
+    }
+
+    /// Free-flight positions, with fixed vertices at their pins' targets.
+    pub(super) fn fly(&mut self) {
+        let StepBuffers { flying, pinned, .. } = &mut self.work;
         flying.clear();
         let fly = |v: usize| if self.fixed[v] { pinned[v] } else { self.system.inertia.flight(v) };
-        flying.extend((0..resting.len()).map(fly));
-        let whole = truncate_to_collision_free(&self.system, &self.x, flying, &mut self.start_cuts);
-        let landed =
-            whole || self.system.self_contact.is_empty() || self.pins_reached_targets(&self.work.flying);
+        flying.extend((0..pinned.len()).map(fly));
+    }
+
+    /// Takes free flight as the initial guess if the objective is lower there.
+    pub(super) fn take_lower_guess(&mut self) {
         let StepBuffers { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
         other_forces.resize(resting.len(), DVec3::ZERO);
         let in_flight = self.system.value_and_gradient(flying, other_forces);
-        if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
+        if in_flight <= *value {
             std::mem::swap(resting, flying);
             std::mem::swap(forces, other_forces);
             *value = in_flight;
         }
-        landed || arrived
-    }
-
-    fn pins_reached_targets(&self, x: &[DVec3]) -> bool {
-        let fixed = self.fixed.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(fixed, _)| **fixed);
-        fixed.into_iter().all(|(_, (x, pinned))| x == pinned)
-    }
-
-    /// Advances fixed vertices towards their pins' targets; returns whether they reached them.
-    fn advance_pins(&mut self) -> bool {
-        let StepBuffers { next, flying: to, pinned, .. } = &mut self.work;
-        to.clone_from(next);
-        for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
-            to[v] = pinned[v];
-        }
-        let arrived = truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
-        std::mem::swap(next, to);
-        arrived
     }
 
     /// The norm of the forces on free vertices, at the initial guess.
-    fn free_force(&mut self) -> f64 {
+    pub(super) fn free_force(&mut self) -> f64 {
         let StepBuffers { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
         *value = self.system.value_and_gradient(next, forces);
@@ -250,7 +244,7 @@ impl ImplicitStepper {
 
     /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
     /// are only rounding, or negligible, count as solved.
-    fn reference(&mut self, scene_state: &SceneState) -> f64 {
+    pub(super) fn reference(&mut self, scene_state: &SceneState) -> f64 {
         let begin = self.free_force();
         let least =
             self.force_floor(scene_state).max(self.rounding_force(scene_state.solver.tolerance * begin));
@@ -283,7 +277,7 @@ impl ImplicitStepper {
 
     /// How far an iteration may move a vertex: unbounded in dynamics, where inertia limits it. In quasi-statics nothing
     /// does before a free body makes contact, and a full step would overshoot.
-    fn max_displacement(&self, scene_state: &SceneState) -> f64 {
+    pub(super) fn max_displacement(&self, scene_state: &SceneState) -> f64 {
         match scene_state.mode {
             Mode::Dynamic => f64::INFINITY,
             Mode::Quasistatic => {
@@ -301,7 +295,7 @@ impl ImplicitStepper {
     }
 
     /// Wall time by stage of a step, from its start and the start and end of the minimisation.
-    fn times(&self, [started, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
+    pub(super) fn times(&self, [started, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
         let outcome = &self.outcome;
         let seconds = |time: Duration| time.as_secs_f64();
         StageTimes {
@@ -318,11 +312,15 @@ impl ImplicitStepper {
     }
 
     /// Accumulated times of multigrid cycles.
-    fn cycle_times(&self) -> CycleTimes {
+    pub(super) fn cycle_times(&self) -> CycleTimes {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
 
-    fn minimise(&mut self, scene_state: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    pub(super) fn minimise(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         let Some(minimiser) = &mut self.minimiser else {
             return Err(scene_state.failed("the system was not analysed"));
         };
@@ -331,7 +329,7 @@ impl ImplicitStepper {
     }
 
     /// The same from the initial guess, where the objective is known.
-    fn minimise_first(
+    pub(super) fn minimise_first(
         &mut self,
         scene_state: &SceneState,
         limits: &StoppingCriteria<'_>,
@@ -344,7 +342,7 @@ impl ImplicitStepper {
     }
 
     /// Another round of the same step, whose work is added.
-    fn minimise_again(
+    pub(super) fn minimise_again(
         &mut self,
         scene_state: &SceneState,
         limits: &StoppingCriteria<'_>,
@@ -363,7 +361,7 @@ impl ImplicitStepper {
     }
 
     /// In equilibrium the wind acts on the shape that it has produced, not on that of the previous frame.
-    fn settle_in_wind(
+    pub(super) fn settle_in_wind(
         &mut self,
         scene_state: &SceneState,
         time: f64,
@@ -381,7 +379,7 @@ impl ImplicitStepper {
     }
 
     /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
-    fn apply_friction_impulses(&mut self, dt: f64) {
+    pub(super) fn apply_friction_impulses(&mut self, dt: f64) {
         let StepBuffers { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
         self.system.add_impulses(next, dt, impulses);
@@ -393,7 +391,7 @@ impl ImplicitStepper {
     }
 
     /// Continues the step if parts have crossed at its end, with the contact forces that push them back.
-    fn resolve_intersections(
+    pub(super) fn resolve_intersections(
         &mut self,
         scene_state: &SceneState,
         limits: &StoppingCriteria<'_>,
@@ -408,13 +406,15 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    fn report(&self, scene_state: &SceneState) -> StepReport {
+    pub(super) fn report(&self, scene_state: &SceneState) -> StepReport {
         let outcome = &self.outcome;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
-        let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
+        let (soft_contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
+        let hard = self.system.self_contact.summary(&self.x);
+        let contacts = soft_contacts + hard.with_colliders;
         let touching = match &self.system.response {
             Some(response) => response.summary(&self.x),
-            None => self.system.self_contact.summary(&self.x),
+            None => ContactSummary { pairs: hard.pairs - hard.with_colliders, ..hard },
         };
         StepReport {
             nonlinear_iterations: outcome.iterations,
@@ -440,63 +440,18 @@ impl Stepper for ImplicitStepper {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let started = Instant::now();
-        self.begin_step(scene_state, dt)?;
-        self.begin_minimiser();
-        self.start_cuts = 0;
-        let mut arrived =
-            truncate_to_collision_free(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
-        let limits = StoppingCriteria {
-            initial: None,
-            tolerance: scene_state.solver.tolerance,
-            reference: self.reference(scene_state),
-            step_tolerance: step_tolerance(scene_state, dt),
-            max_iterations: scene_state.solver.max_iterations,
-            deadline,
-            record: scene_state.record,
-            max_displacement: self.max_displacement(scene_state),
-        };
-        if scene_state.mode == Mode::Dynamic {
-            arrived = self.choose_initial_guess(arrived);
-        }
-        let (minimising, earlier) = (Instant::now(), self.cycle_times());
-        self.minimise_first(scene_state, &limits)?;
-        for _ in 0..PIN_ROUNDS {
-            if arrived {
-                break;
-            }
-            arrived = self.advance_pins();
-            self.minimise_again(scene_state, &limits)?;
-        }
-        if scene_state.mode == Mode::Quasistatic && !self.system.wind.is_still() {
-            self.settle_in_wind(scene_state, scene_state.time + dt, &limits)?;
-        }
-        self.resolve_intersections(scene_state, &limits)?;
-        let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
-        if scene_state.contact.friction_model == FrictionModel::Impulse {
-            self.apply_friction_impulses(dt);
-        }
-        std::mem::swap(&mut self.x, &mut self.work.next);
-        for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
-            *v = match scene_state.mode {
-                Mode::Dynamic => (*new - *old) / dt,
-                Mode::Quasistatic => DVec3::ZERO,
-            };
-        }
-        self.system.contacts.end_step(&self.x);
-        self.system.self_contact.end_step(&self.x);
-        let report = self.report(scene_state);
-        Ok(StepReport { times: self.times([started, minimising, ended], cycles), ..report })
+        self.step_in_parts(scene_state, dt, deadline)
     }
 
     fn first_system(&mut self, scene_state: &SceneState, dt: f64) -> Result<StepSystem, Error> {
         if !self.elasticity.is_assembled() {
             return Err(Error::NotSupported("an assembled matrix of this family".into()));
         }
-        self.begin_step(scene_state, dt)?;
+        self.begin_step(scene_state, [scene_state.time, scene_state.time + dt])?;
+        self.system.end_motion()?;
         self.free_force();
         if scene_state.mode == Mode::Dynamic {
-            self.choose_initial_guess(true);
+            self.choose_initial_guess();
         }
         let pattern = Arc::new(self.system.analyse(scene_state, &self.fixed));
         let (x, fixed) = (&self.work.next, &self.fixed);
@@ -533,8 +488,11 @@ impl Stepper for ImplicitStepper {
 
     fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
         (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
-        let before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
+        let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         (self.start, self.first) = (start_positions(scene_state), None);
+        self.system.self_contact.take_over_colliders(&mut before.self_contact);
+        // A problem with a collider is reported by the step.
+        let _ = self.system.pose_hard_colliders(scene_state, [scene_state.time; 2]);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.update_tangle(&self.x);
             self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
@@ -653,7 +611,7 @@ impl Stepper for ImplicitStepper {
 }
 
 /// How far the last direction of a step may still move a vertex, in metres.
-fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
+pub(super) fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
     scene_state.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
@@ -676,7 +634,12 @@ fn bits(flags: &[bool]) -> Vec<u32> {
 }
 
 /// Truncates the displacement between two states where surfaces would touch, so that `to` can be reached; returns whether it was complete.
-fn truncate_to_collision_free(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
+pub(super) fn truncate_to_collision_free(
+    system: &System,
+    from: &[DVec3],
+    to: &mut [DVec3],
+    cuts: &mut u32,
+) -> bool {
     let free = system.collision_free_step(from, to);
     if free >= 1.0 {
         return true;

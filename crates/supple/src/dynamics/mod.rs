@@ -2,6 +2,7 @@
 
 pub(crate) mod conforming;
 mod declaration;
+mod driven_step;
 pub(crate) mod elasticity;
 mod implicit;
 pub(crate) mod method;

@@ -84,23 +84,23 @@ impl System {
         system.points = Arc::new(points);
         system.contacts.points = system.points.clone();
         system.response = response(&system.points, &system.contacts.friction);
-        if system.response.is_none() {
-            system.self_contact = self_contact(scene_state, &system.points, &system.contacts.friction);
-        }
+        let own_response = system.response.is_some();
+        system.self_contact =
+            self_contact(scene_state, &system.points, &system.contacts.friction, own_response);
         system.contacts.model = scene_state.contact.friction_model;
         system.contacts.thickness = scene_state.contact.thickness;
         system
     }
 
-    /// Sets up all energies but the elastic ones for a step of `dt` seconds from `x` and `v`, whose inertia is that of `step` seconds.
+    /// Sets up all energies but the elastic ones for a step of `dt` seconds to the time `end` from `x` and `v`, whose inertia is that of
+    /// `step` seconds.
     pub(super) fn begin_step(
         &mut self,
         scene_state: &SceneState,
         x: &[DVec3],
         v: &[DVec3],
-        [dt, step]: [f64; 2],
+        [end, dt, step]: [f64; 3],
     ) {
-        let end = scene_state.time + dt;
         self.contacts.begin_step(x, dt);
         self.self_contact.begin_step(x, [end, dt]);
         if let Some(response) = &mut self.response {
@@ -112,6 +112,21 @@ impl System {
         self.inertia.gravity = scene_state.world.gravity;
         self.inertia.target.clear();
         self.inertia.target.extend(x.iter().zip(v).map(|(x, v)| *x + dt * *v));
+    }
+
+    /// Poses the colliders that are hard for a step between two times, at its start.
+    pub(super) fn pose_hard_colliders(
+        &mut self,
+        scene_state: &SceneState,
+        span: [f64; 2],
+    ) -> Result<(), Error> {
+        let colliders = scene_state.colliders.iter().map(|(_, collider)| collider);
+        self.self_contact.pose_colliders(colliders, &scene_state.collider_meshes, span)
+    }
+
+    /// Moves hard colliders to the step's end, whatever is in their way.
+    pub(super) fn end_motion(&mut self) -> Result<(), Error> {
+        self.self_contact.set_pose(1.0)
     }
 
     /// Updates the wind of a step of `dt` seconds that ends at `end`, on the current surfaces.
@@ -307,10 +322,19 @@ impl Objective for System {
     }
 }
 
-/// Contact of the bodies with themselves and each other, `friction` of each point.
-fn self_contact(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
+/// Contact of the bodies with colliders, with themselves and with each other, the last two unless a family does that in its own way;
+/// `friction` of each point.
+fn self_contact(
+    scene_state: &SceneState,
+    points: &Arc<Embedding>,
+    friction: &[f64],
+    own_response: bool,
+) -> SelfContact {
     let contact = &scene_state.contact;
-    let surfaces = scene_state.surfaces();
+    let mut surfaces = scene_state.all_surfaces();
+    if own_response {
+        surfaces.ignore_bodies();
+    }
     if surfaces.is_empty() {
         return SelfContact::default();
     }

@@ -291,6 +291,12 @@ impl Collider {
         self
     }
 
+    /// Soft: pushed out with this pressure per metre of depth, in Pa/m, in place of a barrier that nothing passes.
+    pub fn soft(mut self, stiffness: f64) -> Self {
+        self.stiffness = Some(stiffness);
+        self
+    }
+
     /// Coulomb friction coefficient, in place of the body's.
     pub fn friction(mut self, friction: f64) -> Self {
         self.friction = Some(friction);

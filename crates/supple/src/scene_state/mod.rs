@@ -180,17 +180,18 @@ impl SceneState {
         colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
     }
 
-    /// Poses the colliders over a step; those of the previous step provide reusable buffers, and `spare` is workspace for the lists.
+    /// Poses the colliders for which `is_posed` is true over a step; those of the previous step provide reusable buffers, and `spare` is workspace for the lists.
     pub(crate) fn pose_colliders(
         &self,
         times: [f64; 2],
+        is_posed: impl Fn(&Collider) -> bool,
         posed: &mut Vec<PosedCollider>,
         spare: &mut Vec<PosedCollider>,
     ) -> Result<(), Error> {
         std::mem::swap(posed, spare);
         posed.clear();
         let mut earlier = spare.drain(..);
-        for (_, collider) in &self.colliders {
+        for (_, collider) in self.colliders.iter().filter(|(_, collider)| is_posed(collider)) {
             posed.push(PosedCollider::new(collider, &self.collider_meshes, times, earlier.next())?);
         }
         Ok(())
@@ -236,9 +237,17 @@ impl SceneState {
         }
     }
 
-    /// The surfaces of all bodies, with the seams between them.
+    /// The surfaces of all bodies that touch themselves or each other, with the seams between them.
     pub fn surfaces(&self) -> Surfaces {
-        let mut surfaces = Surfaces::new(&self.bodies, self.contact.between_bodies);
+        self.sewn(Surfaces::new(&self.bodies, self.contact.between_bodies, false))
+    }
+
+    /// The surfaces of all bodies, also of those that touch colliders only.
+    pub(crate) fn all_surfaces(&self) -> Surfaces {
+        self.sewn(Surfaces::new(&self.bodies, self.contact.between_bodies, true))
+    }
+
+    fn sewn(&self, mut surfaces: Surfaces) -> Surfaces {
         surfaces.sew(&self.bodies, &self.seams);
         surfaces
     }

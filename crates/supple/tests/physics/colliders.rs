@@ -37,13 +37,16 @@ fn save(folder: &Path, name: &str, mesh: &SurfaceMesh) -> PathBuf {
     path
 }
 
+/// Of soft colliders, in Pa/m.
+const STIFFNESS: f64 = 1e7;
+
 /// A box of 4 x 1 x 4 m whose top is the plane y = 0.
 fn slab(folder: &Path) -> [Collider; 2] {
     let mut mesh = BoxShape { size: [4.0, 1.0, 4.0], cells: [3, 1, 3] }.surface(1.0).unwrap();
     mesh.positions.iter_mut().for_each(|p| p.y -= 0.5);
     [
-        Collider::cuboid("slab", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]),
-        Collider::mesh("slab", save(folder, "slab.obj", &mesh)),
+        Collider::cuboid("slab", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]).soft(STIFFNESS),
+        Collider::mesh("slab", save(folder, "slab.obj", &mesh)).soft(STIFFNESS),
     ]
 }
 
@@ -51,7 +54,7 @@ fn slab(folder: &Path) -> [Collider; 2] {
 /// about z, so that friction acts from the first step.
 fn laid_on(collider: &Collider, degrees: f64) -> (Body, DVec3) {
     let tilt = degrees.to_radians();
-    let distance = collider.thickness - DENSITY * GRAVITY * tilt.cos() / collider.stiffness;
+    let distance = collider.thickness - DENSITY * GRAVITY * tilt.cos() / STIFFNESS;
     let start = distance * dvec3(tilt.sin(), tilt.cos(), 0.0);
     let cloth = Body::cloth("cloth")
         .size([0.2, 0.2])
@@ -164,7 +167,7 @@ fn lift(folder: &Path, frames: u32) {
 fn a_finished_run_lifts_what_lies_on_it() {
     let folder = tempfile::tempdir().unwrap();
     lift(folder.path(), 11);
-    let lift = Collider { thickness: 0.01, ..Collider::mesh("lift", folder.path()) };
+    let lift = Collider { thickness: 0.01, ..Collider::mesh("lift", folder.path()).soft(STIFFNESS) };
     let (cloth, start) = laid_on(&lift, 0.0);
     let scene = Scene::builder().fps(10.0).frames(10).body(cloth).collider(lift).solver(precise());
     let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();

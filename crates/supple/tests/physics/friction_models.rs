@@ -24,6 +24,9 @@ fn sheet() -> MaterialSpec {
     }
 }
 
+/// Of a soft ground, in Pa/m.
+const STIFFNESS: f64 = 1e7;
+
 /// Gravity on objects resting on the ground if the ground is tilted about z.
 fn tilted(degrees: f64) -> DVec3 {
     let tilt = degrees.to_radians();
@@ -31,7 +34,7 @@ fn tilted(degrees: f64) -> DVec3 {
 }
 
 fn on_ground(body: Body, degrees: f64, model: FrictionModel) -> Simulation {
-    let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(FRICTION);
+    let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(FRICTION).soft(STIFFNESS);
     let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
     let built =
         Scene::builder().frames(1).gravity(tilted(degrees)).body(body).collider(ground).solver(solver);
@@ -43,7 +46,7 @@ fn on_ground(body: Body, degrees: f64, model: FrictionModel) -> Simulation {
 /// A cloth on the ground at the depth of static equilibrium, so that friction acts from the first step.
 fn cloth_on_ground(degrees: f64, model: FrictionModel) -> Simulation {
     let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]);
-    let pressed = ground.thickness + DENSITY * tilted(degrees).y / ground.stiffness;
+    let pressed = ground.thickness + DENSITY * tilted(degrees).y / STIFFNESS;
     on_ground(
         Body::cloth("cloth").size([0.2, 0.2]).vertices([3, 3]).at([0.0, pressed, 0.0]).material(sheet()),
         degrees,

@@ -129,8 +129,9 @@ fn a_flat_cloth_on_the_ground_presses_with_its_weight() {
         .vertices([11, 11])
         .at([0.0, 0.0005, 0.0])
         .material(sheet(1000.0));
-    let ground = supple::scene::Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]);
-    let (stiffness, thickness) = (ground.stiffness, ground.thickness);
+    let stiffness = 1e7;
+    let ground = supple::scene::Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]).soft(stiffness);
+    let thickness = ground.thickness;
     let scene = Scene::builder().body(cloth).collider(ground).solver(precise()).build().unwrap();
     let mut simulation = Simulation::new(scene).unwrap();
     for _ in 0..20 {
@@ -162,9 +163,11 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
     let slide = |friction: f64, degrees: f64| {
         let slope = degrees.to_radians();
         let normal = DVec3::new(slope.sin(), slope.cos(), 0.0);
-        let ground = supple::scene::Collider::plane("slope", DVec3::ZERO, normal).friction(friction);
+        let stiffness = 1e7;
+        let ground =
+            supple::scene::Collider::plane("slope", DVec3::ZERO, normal).friction(friction).soft(stiffness);
         // It starts at the depth of static equilibrium, so that friction acts from the first step.
-        let distance = ground.thickness - 0.2 * GRAVITY * slope.cos() / ground.stiffness;
+        let distance = ground.thickness - 0.2 * GRAVITY * slope.cos() / stiffness;
         let start = distance * normal;
         let cloth = Body::cloth("cloth")
             .size([0.2, 0.2])

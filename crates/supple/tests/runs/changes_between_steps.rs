@@ -51,7 +51,7 @@ fn colliders_that_no_file_may_say_are_refused() {
     let ball = |radius: f64| Collider::sphere("ball", [0.0; 3], radius);
     let add = |collider: Collider, words: &[&str]| assert_refused(|s| s.add_collider(collider), words);
     add(ball(0.0), &["collider `ball`", "`radius` is 0", "above 0"]);
-    add(Collider { stiffness: -1.0, ..ball(1.0) }, &["`stiffness` is -1"]);
+    add(Collider { stiffness: Some(-1.0), ..ball(1.0) }, &["`stiffness` is -1"]);
     add(Collider { thickness: f64::INFINITY, ..ball(1.0) }, &["`thickness` is inf"]);
     add(ball(1.0).friction(-0.5), &["`friction` is -0.5"]);
     add(Collider::plane("", [0.0; 3], [0.0, 1.0, 0.0]), &["needs a name"]);

@@ -225,7 +225,14 @@ fn collider() -> BoxedStrategy<Collider> {
         (vector(), vector()).prop_map(|(center, size)| ColliderShape::Box { center, size }),
         path().prop_map(ColliderShape::Mesh),
     ];
-    (text(), shape, prop::option::of(motion()), prop::option::of(number()), number(), number())
+    (
+        text(),
+        shape,
+        prop::option::of(motion()),
+        prop::option::of(number()),
+        prop::option::of(number()),
+        number(),
+    )
         .prop_map(|(name, shape, motion, friction, stiffness, thickness)| Collider {
             name,
             shape,

@@ -61,10 +61,11 @@ impl SelfContact {
         let mut gaps: Vec<StartGap> = old_index.iter().map(|old| known(old).unwrap_or(new)).collect();
         self.set_reaches(&StartGaps::default(), time);
         let found = self.normal_contacts(x);
-        for contact in found.normal_contacts.iter().filter(|contact| contact.distance > 0.0) {
+        for contact in found.contacts().filter(|contact| contact.distance > 0.0) {
             let bodies = [0, 3].map(|side| self.surfaces().body(contact.points[side]) as usize);
-            for body in bodies.into_iter().filter(|&body| bodies[0] != bodies[1] && old_index[body].is_none())
-            {
+            let is_between = bodies[0] != bodies[1] || contact.kind.solid().is_some();
+            let is_new = |body: &usize| old_index.get(*body).is_some_and(Option::is_none);
+            for body in bodies.into_iter().filter(|body| is_between && is_new(body)) {
                 gaps[body].distance = gaps[body].distance.min(contact.distance);
             }
         }

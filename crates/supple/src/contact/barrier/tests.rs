@@ -20,7 +20,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));
     let mut contact = SelfContact::new(ContactProperties {
-        surfaces: Surfaces::new(&bodies, true),
+        surfaces: Surfaces::new(&bodies, true, false),
         points: Arc::new(points),
         stiffness: (0..18).map(|i| 50.0 + f64::from(i)).collect(),
         friction: vec![friction; 18],

@@ -18,7 +18,7 @@ use supple_core::parallel::prelude::*;
 use crate::contact::broad_phase::drift::{Drift, find_drifts};
 use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_patches};
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
-use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact};
+use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact_within};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
@@ -134,8 +134,13 @@ impl Candidates {
     pub fn new(surfaces: &Surfaces, simd: Simd) -> Self {
         let bounds = |t: &[u32; 3]| Aabb::of_points(&corners(*t, &surfaces.start));
         let boxes: Vec<Aabb> = surfaces.triangles.iter().map(bounds).collect();
-        let near = Bvh::build(&boxes);
-        let order: Vec<u32> = (0..boxes.len()).map(|position| near.item_at(position)).collect();
+        // Bodies before colliders: patches of both would be of use to neither.
+        let (bodies, colliders) = boxes.split_at(surfaces.body_triangles().len());
+        let mut order = Vec::with_capacity(boxes.len());
+        for (boxes, first) in [(bodies, 0), (colliders, bodies.len() as u32)] {
+            let near = Bvh::build(boxes);
+            order.extend((0..boxes.len()).map(|position| first + near.item_at(position)));
+        }
         let patches = cut_patches(surfaces, &order);
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
@@ -194,13 +199,14 @@ impl Candidates {
         });
     }
 
-    /// The collision-free fraction of a straight displacement, up to rounding; zero for a non-finite one.
+    /// The collision-free fraction of a displacement, up to rounding; zero for a non-finite one. No point departs from the straight
+    /// and uniform displacement by more than half of `slack` metres.
     pub(crate) fn collision_free_step(
         &mut self,
         surfaces: &Surfaces,
         thickness: f64,
-        from: &[DVec3],
-        to: &[DVec3],
+        [from, to]: [&[DVec3]; 2],
+        slack: f64,
     ) -> f64 {
         if !are_finite(from) || !are_finite(to) {
             return 0.0;
@@ -217,11 +223,11 @@ impl Candidates {
                 let (nearer, coming) = (drifts.since_made(group), a.between(b));
                 for candidate in candidates {
                     let Candidate { kind, points, reach, distance } = *candidate;
-                    if !is_collision_free(distance - nearer, coming, reach, until) {
+                    if !is_collision_free(distance - nearer - slack, coming, reach, until) {
                         let (start, end) = (places(points, from), places(points, to));
                         let moves =
                             [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
-                        until = time_of_impact(kind, &start, &moves, reach, until);
+                        until = time_of_impact_within(kind, &start, &moves, [reach, slack], until);
                     }
                 }
             });
@@ -308,6 +314,9 @@ impl Candidates {
             chunk.cached_groups.clear();
             for own in search.patches_of(c) {
                 tree.later_meetings(own, within, |other| {
+                    if !search.patches[own].may_touch(&search.patches[other], surfaces) {
+                        return;
+                    }
                     let Chunk { near, cached, cached_groups, .. } = chunk;
                     let begin = cached.len() as u32;
                     let patches = [own as u32, other as u32];
@@ -352,6 +361,9 @@ impl Candidates {
             let mut known = 0;
             for own in search.patches_of(c) {
                 tree.later_meetings(own, within, |other| {
+                    if !search.patches[own].may_touch(&search.patches[other], surfaces) {
+                        return;
+                    }
                     let pair = [own as u32, other as u32];
                     chunk.met += 1;
                     if drifts.over_displacement(pair) <= valid_range {
@@ -509,6 +521,7 @@ mod tests {
 
     use super::*;
     use crate::contact::tests::vector;
+    use crate::contact::time_of_impact;
 
     const SIDE: u32 = 8;
     const THICKNESS: f64 = 0.08;
@@ -596,7 +609,7 @@ mod tests {
             let mut at = surfaces.start.clone();
             for motion in motions {
                 let to = moved(&at, motion);
-                let free = candidates.collision_free_step(&surfaces, THICKNESS, &at, &to);
+                let free = candidates.collision_free_step(&surfaces, THICKNESS, [&at, &to], 0.0);
                 let impact = |&(kind, points): &(PrimitivePair, [u32; 4]), until: f64| {
                     let (start, end) = (places(points, &at), places(points, &to));
                     let moves = std::array::from_fn(|i| end[i] - start[i]);
@@ -609,7 +622,7 @@ mod tests {
                     (allowed.min(impact(pair, free)), shortest_alone.min(impact(pair, 1.0)))
                 });
                 let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
-                let again = rebuilt.collision_free_step(&surfaces, THICKNESS, &at, &to);
+                let again = rebuilt.collision_free_step(&surfaces, THICKNESS, [&at, &to], 0.0);
                 prop_assert_eq!(again.to_bits(), free.to_bits(), "the result depends on when lists were built");
                 prop_assert!(allowed > free - 1e-9, "a pair allows only {allowed} of {free}");
                 prop_assert!(free > shortest_alone - 1e-9, "{free} of at least {shortest_alone}");
@@ -659,12 +672,12 @@ mod tests {
             let mut one = at.clone();
             one[17].y = bad;
             for to in [one, vec![DVec3::splat(bad); at.len()]] {
-                assert_eq!(candidates.collision_free_step(&surfaces, THICKNESS, at, &to), 0.0);
+                assert_eq!(candidates.collision_free_step(&surfaces, THICKNESS, [at, &to], 0.0), 0.0);
                 assert!(found_at(&mut candidates, &surfaces, &to).is_empty());
             }
         }
         let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
-        assert!(candidates.collision_free_step(&surfaces, THICKNESS, at, &far) <= 1.0);
+        assert!(candidates.collision_free_step(&surfaces, THICKNESS, [at, &far], 0.0) <= 1.0);
         let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
         let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
         assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut rebuilt, &surfaces, &pushed));
@@ -676,7 +689,7 @@ mod tests {
         let surfaces = sheets(DVec3::ZERO);
         let mut candidates = Candidates::new(&surfaces, Simd::Auto);
         let to = moved(&surfaces.start, (DVec3::X, DVec3::new(0.01, -0.04, 0.02), 0.2, 0.01));
-        candidates.collision_free_step(&surfaces, THICKNESS, &surfaces.start, &to);
+        candidates.collision_free_step(&surfaces, THICKNESS, [&surfaces.start, &to], 0.0);
         let Candidates { patches, shapes, .. } = &candidates;
         for (own, other) in [(0, 0), (0, 13), (3, 17), (5, 6)] {
             let near = |simd: Simd| {

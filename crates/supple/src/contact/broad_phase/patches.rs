@@ -18,6 +18,8 @@ pub(crate) struct Patch {
     /// The points of each corner.
     pub(crate) points: [[u32; WIDTH]; 3],
     bodies: [u32; WIDTH],
+    /// Whether all triangles belong to one body or collider.
+    is_uniform: bool,
     /// The lanes whose corner `i` no earlier triangle of the surface has: so each vertex is tested once.
     own_vertices: [u32; 3],
     /// The same for the edge from corner `i` to the next.
@@ -35,6 +37,7 @@ impl Patch {
             count: triangles.len() as u32,
             points: [[0; WIDTH]; 3],
             bodies: [0; WIDTH],
+            is_uniform: true,
             own_vertices: [0; 3],
             own_edges: [0; 3],
         };
@@ -49,7 +52,13 @@ impl Patch {
                 patch.own_edges[k] |= u32::from(own.edges[k]) << lane;
             }
         }
+        patch.is_uniform = patch.bodies.iter().all(|body| *body == patch.bodies[0]);
         patch
+    }
+
+    /// Whether triangles of two patches may touch.
+    pub(crate) fn may_touch(&self, other: &Self, surfaces: &Surfaces) -> bool {
+        !self.is_uniform || touching(surfaces, self.bodies[0], other) != 0
     }
 
     /// The corners of a triangle.
@@ -267,9 +276,15 @@ fn rounded_up(within: f32, size: f32) -> f32 {
 /// The lanes of a patch that a triangle of a body may touch.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn touching(surfaces: &Surfaces, body: u32, patch: &Patch) -> u32 {
-    let (itself, others) = surfaces.touches(body);
-    let same = lanes_equal(&patch.bodies, body);
-    (if itself { same } else { 0 }) | (if others { !same } else { 0 })
+    let touched = surfaces.touched_by(body);
+    if patch.is_uniform {
+        return if touched[patch.bodies[0] as usize] { !0 } else { 0 };
+    }
+    let mut lanes = 0;
+    for lane in 0..WIDTH {
+        lanes |= u32::from(touched[patch.bodies[lane] as usize]) << lane;
+    }
+    lanes
 }
 
 /// One triangle against those of a patch.

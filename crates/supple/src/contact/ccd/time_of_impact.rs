@@ -38,12 +38,29 @@ pub fn time_of_impact(
     reach: f64,
     until: f64,
 ) -> f64 {
-    let approach = kind.approach(moves);
-    let first = kind.distance(points);
-    let enough = enough(first, reach);
-    if !first.is_finite() || !approach.is_finite() {
+    time_of_impact_within(kind, points, moves, [reach, 0.0], until)
+}
+
+/// The same where the distance of the primitives may be less than that of the uniformly moving points by up to `slack` metres.
+pub(crate) fn time_of_impact_within(
+    kind: PrimitivePair,
+    points: &[DVec3; 4],
+    moves: &[DVec3; 4],
+    [reach, slack]: [f64; 2],
+    until: f64,
+) -> f64 {
+    let distance = |gone: f64| kind.distance(&std::array::from_fn(|i| points[i] + gone * moves[i])) - slack;
+    additive_advance(distance, kind.approach(moves), reach, until)
+}
+
+/// The fraction up to `until` of a displacement that may be made before a distance, of which `distance(fraction)` is a lower bound and
+/// which changes by no more than `approach` over the whole displacement, has shrunk so far that it must be tested again.
+pub(crate) fn additive_advance(distance: impl Fn(f64) -> f64, approach: f64, reach: f64, until: f64) -> f64 {
+    let first = distance(0.0);
+    if !first.is_finite() || !approach.is_finite() || first < 0.0 {
         return 0.0;
     }
+    let enough = enough(first, reach);
     if first - enough >= approach * until {
         return until;
     }
@@ -54,7 +71,7 @@ pub fn time_of_impact(
         if next >= until {
             return until;
         }
-        let distance = kind.distance(&std::array::from_fn(|i| points[i] + next * moves[i]));
+        let distance = distance(next);
         if gone > 0.0 && distance < enough {
             break;
         }

@@ -115,6 +115,16 @@ impl MeshSource {
         self.frames.len() > 1
     }
 
+    /// The time of the first frame after a time, in seconds; infinite if the shape does not change afterwards.
+    pub(crate) fn next_frame_time(&self, after: f64) -> f64 {
+        let next = (after * self.rate).floor() + 1.0;
+        if self.deforms() && next < self.frames.len() as f64 {
+            next.max(0.0) / self.rate
+        } else {
+            f64::INFINITY
+        }
+    }
+
     /// The time of the last frame in seconds; a single file is valid at all times.
     pub(crate) fn duration(&self) -> f64 {
         if self.deforms() { (self.frames.len() - 1) as f64 / self.rate } else { f64::INFINITY }

@@ -1,6 +1,7 @@
 //! Colliders: exact shapes and meshes over a step, and the penalty that keeps points outside of them.
 
 pub(crate) mod mesh_source;
+pub(crate) mod obstacles;
 pub mod penalty;
 pub(crate) mod posed;
 mod shape;

@@ -338,7 +338,7 @@ pub(crate) mod tests {
     /// Three points on and over a tilted plane, and where their vertices start.
     pub(crate) fn on_a_plane(friction: f64) -> (Contacts, [DVec3; 3]) {
         let plane = ColliderShape::Plane { point: DVec3::ZERO, normal: DVec3::new(0.1, 1.0, 0.2) };
-        let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("ground", plane) };
+        let collider = Collider { thickness: 0.02, stiffness: Some(1e4), ..Collider::new("ground", plane) };
         let start = [DVec3::new(0.3, 0.0, -0.1), DVec3::new(0.0, 0.01, 0.0), DVec3::new(1.0, 5.0, 1.0)];
         let mut contacts = Contacts {
             points: Arc::new(Embedding::from_lists([
@@ -400,7 +400,8 @@ pub(crate) mod tests {
             ColliderShape::Mesh(path),
         ];
         for shape in shapes {
-            let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("solid", shape) };
+            let collider =
+                Collider { thickness: 0.02, stiffness: Some(1e4), ..Collider::new("solid", shape) };
             let mut meshes = ColliderMeshes::new(30.0);
             meshes.load(&collider, std::path::Path::new(""), 0.0).unwrap();
             let (mut contacts, x) = around_a_solid(&collider, &meshes);
@@ -413,7 +414,7 @@ pub(crate) mod tests {
     #[test]
     fn points_that_come_from_far_within_a_step_are_met() {
         let ball = ColliderShape::Sphere { center: DVec3::ZERO, radius: 0.5 };
-        let collider = Collider { stiffness: 1e4, ..Collider::new("ball", ball) };
+        let collider = Collider { stiffness: Some(1e4), ..Collider::new("ball", ball) };
         let (contacts, start) = around_a_solid(&collider, &ColliderMeshes::default());
         let far: Vec<DVec3> = start.iter().map(|p| 5.0 * *p).collect();
         let (mut from_far, _) = around_a_solid(&collider, &ColliderMeshes::default());

@@ -72,10 +72,13 @@ impl ColliderMeshes {
         self.get(path).map(|source| &**source)
     }
 
-    fn get(&self, path: &Path) -> Option<&Arc<MeshSource>> {
+    pub(super) fn get(&self, path: &Path) -> Option<&Arc<MeshSource>> {
         self.loaded.iter().find(|(known, _)| known == path).map(|(_, source)| source)
     }
 }
+
+/// Penalty stiffness in Pa/m of colliders that specify none, for families that have no barrier.
+const PENALTY_STIFFNESS: f64 = 1e7;
 
 /// A collider over one step.
 #[derive(Debug, Clone)]
@@ -130,7 +133,7 @@ impl PosedCollider {
             shape,
             start: PreparedPose::new(&pose(start)),
             end: PreparedPose::new(&pose(end)),
-            stiffness: collider.stiffness,
+            stiffness: collider.stiffness.unwrap_or(PENALTY_STIFFNESS),
             thickness: collider.thickness,
             friction: collider.friction,
         })

@@ -2,3 +2,4 @@
 
 pub(crate) mod closest_points;
 pub(crate) mod lane_triangles;
+pub(crate) mod solids;

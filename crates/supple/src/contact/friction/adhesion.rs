@@ -7,6 +7,7 @@ use glam::DVec3;
 
 use super::FrictionConstraint;
 use crate::contact::PrimitivePair;
+use crate::contact::barrier::ContactKind;
 use crate::contact::friction::across;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -17,12 +18,12 @@ pub(crate) struct Adhesion {
     held: Vec<(Key, [f64; 2])>,
 }
 
-/// A pair of edges or not, and its points.
-type Key = (bool, [u32; 4]);
+/// The kind of a contact as a number, and its points.
+type Key = (u32, [u32; 4]);
 
 impl Adhesion {
     /// The slip of a pair with this normal now; zero for a new pair.
-    pub(crate) fn slip(&self, kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
+    pub(crate) fn slip(&self, kind: ContactKind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
         let Ok(place) = self.held.binary_search_by_key(&key(kind, points), |(key, _)| *key) else {
             return DVec3::ZERO;
         };
@@ -48,9 +49,9 @@ impl Adhesion {
 
     /// Saves all slips.
     pub(crate) fn save(&self, state: &mut StateWriter) {
-        let pair = |((edges, points), _): &(Key, [f64; 2])| {
+        let pair = |((kind, points), _): &(Key, [f64; 2])| {
             let [a, b, c, d] = *points;
-            [u32::from(*edges), a, b, c, d]
+            [*kind, a, b, c, d]
         };
         state.words(&self.held.iter().flat_map(pair).collect::<Vec<u32>>());
         let slips = self.held.iter().map(|(_, [u, v])| DVec3::new(*u, *v, 0.0));
@@ -60,22 +61,28 @@ impl Adhesion {
     /// Restores saved slips.
     pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let (words, slips) = (state.words()?, state.list()?);
-        let held =
-            |(&[edges, ref points @ ..], slip): (&[u32; 5], DVec3)| ((edges != 0, *points), [slip.x, slip.y]);
+        let held = |(&[kind, ref points @ ..], slip): (&[u32; 5], DVec3)| ((kind, *points), [slip.x, slip.y]);
         self.held = words.as_chunks::<5>().0.iter().zip(slips).map(held).collect();
         Ok(())
     }
 }
 
-fn key(kind: PrimitivePair, points: [u32; 4]) -> Key {
-    (kind == PrimitivePair::EdgeEdge, points)
+fn key(kind: ContactKind, points: [u32; 4]) -> Key {
+    let number = match kind {
+        ContactKind::Pair(PrimitivePair::VertexTriangle) => 0,
+        ContactKind::Pair(PrimitivePair::EdgeEdge) => 1,
+        ContactKind::VertexSolid(solid) => 2 + 2 * solid,
+        ContactKind::TriangleSolid(solid) => 3 + 2 * solid,
+    };
+    (number, points)
 }
 
 /// Two axes perpendicular to the normal, the first along an edge of the pair.
-fn frame(kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
+fn frame(kind: ContactKind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
     let [from, to] = match kind {
-        PrimitivePair::VertexTriangle => [points[1], points[2]],
-        PrimitivePair::EdgeEdge => [points[0], points[1]],
+        ContactKind::Pair(PrimitivePair::VertexTriangle) => [points[1], points[2]],
+        ContactKind::Pair(PrimitivePair::EdgeEdge) | ContactKind::TriangleSolid(_) => [points[0], points[1]],
+        ContactKind::VertexSolid(_) => [points[0]; 2],
     };
     let edge = across(at[to as usize] - at[from as usize], normal);
     let along = edge.try_normalize().unwrap_or_else(|| normal.any_orthonormal_vector());

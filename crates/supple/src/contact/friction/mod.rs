@@ -26,7 +26,7 @@ pub mod impulses;
 
 use glam::{DMat3, DVec3};
 
-use crate::contact::PrimitivePair;
+use crate::contact::barrier::ContactKind;
 use crate::energy::outer;
 use crate::material::HessianMode;
 use crate::scene::FrictionModel;
@@ -41,12 +41,14 @@ const ROUNDING: f64 = 1e-6;
 /// Friction of one pair over one step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrictionConstraint {
-    pub(crate) kind: PrimitivePair,
+    pub(crate) kind: ContactKind,
     pub(crate) points: [u32; 4],
     pub(crate) weights: [f64; 4],
     pub(crate) normal: DVec3,
-    /// `Σ wᵢ pᵢ` without any slip.
+    /// `Σ wᵢ pᵢ` without any slip; on a sphere, capsule or plane it moves with it.
     pub(crate) anchor: DVec3,
+    /// The same at the step's start.
+    pub(crate) start_anchor: DVec3,
     /// Friction coefficient times normal force, in newtons.
     pub(crate) limit: f64,
 }

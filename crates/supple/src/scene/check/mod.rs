@@ -232,8 +232,13 @@ impl Checker<'_> {
             let place = format!("collider.{i}");
             self.name(&place, "collider", &collider.name, &names[..i]);
             self.collider_shape(&format!("{place}.shape"), &collider.shape);
-            self.positive(&format!("{place}.stiffness"), collider.stiffness);
-            self.at_least_zero(&format!("{place}.thickness"), collider.thickness);
+            match collider.stiffness {
+                Some(stiffness) => {
+                    self.positive(&format!("{place}.stiffness"), stiffness);
+                    self.at_least_zero(&format!("{place}.thickness"), collider.thickness);
+                }
+                None => self.positive(&format!("{place}.thickness"), collider.thickness),
+            }
             if let Some(friction) = collider.friction {
                 self.at_least_zero(&format!("{place}.friction"), friction);
             }

@@ -60,30 +60,26 @@ pub struct Collider {
     /// Coulomb friction coefficient [default: that of the body's material].
     #[serde(default)]
     pub friction: Option<f64>,
-    /// Penalty stiffness in Pa/m: pressure per metre of depth.
-    #[serde(default = "default_stiffness")]
-    pub stiffness: f64,
-    /// Distance kept from the shape, in metres.
+    /// Makes it soft: pressure per metre of depth, in Pa/m [default: hard, nothing enters it].
+    #[serde(default)]
+    pub stiffness: Option<f64>,
+    /// The distance in metres below which it repels bodies.
     #[serde(default = "default_thickness")]
     pub thickness: f64,
 }
 
 impl Collider {
-    /// A resting collider with the default stiffness and thickness.
+    /// A resting hard collider with the default thickness.
     pub fn new(name: impl Into<String>, shape: ColliderShape) -> Self {
         Self {
             name: name.into(),
             shape,
             motion: None,
             friction: None,
-            stiffness: default_stiffness(),
+            stiffness: None,
             thickness: default_thickness(),
         }
     }
-}
-
-fn default_stiffness() -> f64 {
-    1e7
 }
 
 fn default_thickness() -> f64 {

@@ -93,6 +93,7 @@ impl HpbdStepper {
         let started = Instant::now();
         scene_state.pose_colliders(
             [end - dt, end],
+            |_| true,
             &mut self.collisions.colliders,
             &mut self.earlier_colliders,
         )?;

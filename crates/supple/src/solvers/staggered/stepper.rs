@@ -271,6 +271,7 @@ impl Stepper for StaggeredStepper {
         }
         scene_state.pose_colliders(
             [scene_state.time, scene_state.time + dt],
+            |_| true,
             &mut self.system.contacts.colliders,
             &mut self.earlier_colliders,
         )?;
