@@ -83,13 +83,13 @@ impl ImplicitStepper {
         if !self.is_driven() {
             return Ok(whole);
         }
-        let far = self.system.self_contact.farthest_driven()?.max(self.farthest_pin());
+        let far = self.system.contact_system.farthest_driven()?.max(self.farthest_pin());
         let parts = (far / (PART_LENGTH * scene_state.contact.thickness)).ceil();
         if parts <= 1.0 {
             return Ok(whole);
         }
         let free = self.advance_flying()?;
-        self.system.self_contact.set_pose(0.0)?;
+        self.system.contact_system.set_pose(0.0)?;
         if free >= 1.0 {
             return Ok(whole);
         }
@@ -101,8 +101,8 @@ impl ImplicitStepper {
 
     /// Whether a pin or collider moves in this step.
     fn is_driven(&self) -> bool {
-        !self.system.self_contact.is_empty()
-            && (!self.system.self_contact.colliders_rest() || self.farthest_pin() > 0.0)
+        !self.system.contact_system.is_empty()
+            && (!self.system.contact_system.colliders_rest() || self.farthest_pin() > 0.0)
     }
 
     fn farthest_pin(&self) -> f64 {
@@ -114,7 +114,7 @@ impl ImplicitStepper {
     fn advance_flying(&mut self) -> Result<f64, Error> {
         self.fly();
         let Self { system, work, x, .. } = self;
-        let free = system.self_contact.advance(x, &work.flying, 1.0)?;
+        let free = system.contact_system.advance(x, &work.flying, 1.0)?;
         approach(&mut work.flying, x, free);
         Ok(free)
     }
@@ -174,7 +174,7 @@ impl ImplicitStepper {
             };
         }
         self.system.contacts.end_step(&self.x);
-        self.system.self_contact.end_step(&self.x);
+        self.system.contact_system.end_step(&self.x);
         let report = self.report(scene_state);
         Ok(Some(StepReport { times: self.times([started, minimising, ended], cycles), ..report }))
     }
@@ -187,7 +187,7 @@ impl ImplicitStepper {
         let mut pose_before = 0.0;
         self.work.earlier.clone_from(&self.x);
         for _ in 0..ROUNDS {
-            let pose = self.system.self_contact.pose();
+            let pose = self.system.contact_system.pose();
             if pose >= 1.0 {
                 return Ok(true);
             }
@@ -201,7 +201,7 @@ impl ImplicitStepper {
             self.work.earlier.clone_from(&self.work.next);
             self.advance_to_flying()?;
         }
-        Ok(self.system.self_contact.pose() >= 1.0)
+        Ok(self.system.contact_system.pose() >= 1.0)
     }
 
     /// The first round: rest or free flight, whichever gets farther; the lower one if both arrive.
@@ -211,13 +211,13 @@ impl ImplicitStepper {
         for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
             next[v] = pinned[v];
         }
-        let resting = self.system.self_contact.advance(&self.x, next, 1.0)?;
+        let resting = self.system.contact_system.advance(&self.x, next, 1.0)?;
         approach(next, &self.x, resting);
-        let rest_pose = self.system.self_contact.pose();
+        let rest_pose = self.system.contact_system.pose();
         if scene_state.mode == Mode::Quasistatic {
             return Ok(());
         }
-        self.system.self_contact.set_pose(0.0)?;
+        self.system.contact_system.set_pose(0.0)?;
         let flying = self.advance_flying()?;
         if flying >= 1.0 && resting >= 1.0 {
             self.free_force();
@@ -225,7 +225,7 @@ impl ImplicitStepper {
         } else if flying >= resting {
             std::mem::swap(&mut self.work.next, &mut self.work.flying);
         } else {
-            self.system.self_contact.set_pose(rest_pose)?;
+            self.system.contact_system.set_pose(rest_pose)?;
         }
         Ok(())
     }
@@ -244,24 +244,24 @@ impl ImplicitStepper {
     fn advance_to_flying(&mut self) -> Result<(), Error> {
         let Self { system, work, fixed, .. } = self;
         let StepBuffers { next, flying, still, .. } = work;
-        let pose = system.self_contact.pose();
-        let free = system.self_contact.advance(next, flying, 1.0)?;
+        let pose = system.contact_system.pose();
+        let free = system.contact_system.advance(next, flying, 1.0)?;
         if free >= 1.0 {
             std::mem::swap(next, flying);
             return Ok(());
         }
-        let moved_pose = system.self_contact.pose();
-        system.self_contact.set_pose(pose)?;
+        let moved_pose = system.contact_system.pose();
+        system.contact_system.set_pose(pose)?;
         still.clone_from(next);
         for (v, _) in fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
             still[v] = flying[v];
         }
-        let resting = system.self_contact.advance(next, still, 1.0)?;
+        let resting = system.contact_system.advance(next, still, 1.0)?;
         if resting > free {
             approach(still, next, resting);
             std::mem::swap(next, still);
         } else {
-            system.self_contact.set_pose(moved_pose)?;
+            system.contact_system.set_pose(moved_pose)?;
             approach(flying, next, free);
             std::mem::swap(next, flying);
         }

@@ -410,7 +410,7 @@ impl ImplicitStepper {
         let outcome = &self.outcome;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let (soft_contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
-        let hard = self.system.self_contact.summary(&self.x);
+        let hard = self.system.contact_system.summary(&self.x);
         let contacts = soft_contacts + hard.with_colliders;
         let touching = match &self.system.response {
             Some(response) => response.summary(&self.x),
@@ -490,12 +490,17 @@ impl Stepper for ImplicitStepper {
         (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         (self.start, self.first) = (start_positions(scene_state), None);
-        self.system.self_contact.take_over_colliders(&mut before.self_contact);
+        self.system.contact_system.take_over_colliders(&mut before.contact_system);
         // A problem with a collider is reported by the step.
         let _ = self.system.pose_hard_colliders(scene_state, [scene_state.time; 2]);
-        if !self.system.self_contact.is_empty() {
-            self.system.self_contact.update_tangle(&self.x);
-            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
+        if !self.system.contact_system.is_empty() {
+            self.system.contact_system.update_tangle(&self.x);
+            self.system.contact_system.begin_bodies(
+                &before.contact_system,
+                &self.x,
+                scene_state.time,
+                old_index,
+            );
         }
         self.drop_minimiser();
     }
@@ -504,8 +509,8 @@ impl Stepper for ImplicitStepper {
         let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         self.system.take_over_anchors(&mut before);
         // Contact may be new, and the intersections are known to the previous system.
-        if !self.system.self_contact.is_empty() {
-            self.system.self_contact.update_tangle(&self.x);
+        if !self.system.contact_system.is_empty() {
+            self.system.contact_system.update_tangle(&self.x);
         }
         // Without a matrix there is no pattern to compare: levels are rebuilt with the new stiffness.
         if !self.elasticity.is_assembled() {
@@ -558,7 +563,7 @@ impl Stepper for ImplicitStepper {
         state.words(if saved.is_empty() { &[] } else { &fixed });
         state.words(&saved);
         self.system.contacts.save(state);
-        self.system.self_contact.save(state);
+        self.system.contact_system.save(state);
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
@@ -566,14 +571,14 @@ impl Stepper for ImplicitStepper {
         let v = state.vectors(self.v.len())?;
         let restored = RestoredMinimiser { fixed: state.words()?, saved: state.words()? };
         self.system.contacts.restore(state)?;
-        self.system.self_contact.restore(state)?;
+        self.system.contact_system.restore(state)?;
         self.restored = Some(restored);
         (self.x, self.v) = (x, v);
         Ok(())
     }
 
     fn notes(&self, scene_state: &SceneState) -> Vec<String> {
-        let crossings = &self.system.self_contact.tangle().crossings;
+        let crossings = &self.system.contact_system.tangle().crossings;
         if crossings.is_empty() {
             return Vec::new();
         }

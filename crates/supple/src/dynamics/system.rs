@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::elasticity::{ContactResponse, Elasticity};
 use super::optimize::Objective;
 use crate::body::Embedding;
-use crate::contact::barrier::{ContactProperties, SelfContact};
+use crate::contact::barrier::{ContactProperties, ContactSystem};
 use crate::contact::collider::penalty::Contacts;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::energy::attachment::{Attachments, SoftConstraint};
@@ -32,7 +32,7 @@ pub(crate) struct System {
     pub(crate) attachments: Attachments,
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
-    pub(super) self_contact: SelfContact,
+    pub(super) contact_system: ContactSystem,
     /// Replaces the barrier, if a family resolves contact in its own way.
     pub(super) response: Option<Box<dyn ContactResponse>>,
     pub(crate) wind: Wind,
@@ -85,8 +85,8 @@ impl System {
         system.contacts.points = system.points.clone();
         system.response = response(&system.points, &system.contacts.friction);
         let own_response = system.response.is_some();
-        system.self_contact =
-            self_contact(scene_state, &system.points, &system.contacts.friction, own_response);
+        system.contact_system =
+            contact_system(scene_state, &system.points, &system.contacts.friction, own_response);
         system.contacts.model = scene_state.contact.friction_model;
         system.contacts.thickness = scene_state.contact.thickness;
         system
@@ -102,7 +102,7 @@ impl System {
         [end, dt, step]: [f64; 3],
     ) {
         self.contacts.begin_step(x, dt);
-        self.self_contact.begin_step(x, [end, dt]);
+        self.contact_system.begin_step(x, [end, dt]);
         if let Some(response) = &mut self.response {
             response.begin_step(x, dt);
         }
@@ -121,12 +121,12 @@ impl System {
         span: [f64; 2],
     ) -> Result<(), Error> {
         let colliders = scene_state.colliders.iter().map(|(_, collider)| collider);
-        self.self_contact.pose_colliders(colliders, &scene_state.collider_meshes, span)
+        self.contact_system.pose_colliders(colliders, &scene_state.collider_meshes, span)
     }
 
     /// Moves hard colliders to the step's end, whatever is in their way.
     pub(super) fn end_motion(&mut self) -> Result<(), Error> {
-        self.self_contact.set_pose(1.0)
+        self.contact_system.set_pose(1.0)
     }
 
     /// Updates the wind of a step of `dt` seconds that ends at `end`, on the current surfaces.
@@ -213,7 +213,7 @@ impl System {
 
     /// Two triangles by their bodies and vertices.
     pub(super) fn name_crossing(&self, scene_state: &SceneState, pair: [u32; 2]) -> String {
-        let surfaces = self.self_contact.surfaces();
+        let surfaces = self.contact_system.surfaces();
         let name = |t: u32| {
             let corners = surfaces.triangles[t as usize];
             let body = surfaces.body(corners[0]) as usize;
@@ -263,13 +263,13 @@ impl System {
     /// Takes over the friction anchors from the previous system of the same bodies.
     pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
         self.contacts.take_over_anchors(&mut before.contacts);
-        self.self_contact.take_over_anchors(&mut before.self_contact);
+        self.contact_system.take_over_anchors(&mut before.contact_system);
     }
 
     /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.
     pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         self.contacts.add_impulses(x, dt, impulses);
-        self.self_contact.add_impulses(x, dt, impulses);
+        self.contact_system.add_impulses(x, dt, impulses);
     }
 
     /// Elastic energy in joules.
@@ -279,7 +279,7 @@ impl System {
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
         let others: [&dyn Energy; 6] =
-            [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.self_contact, &self.wind];
+            [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.contact_system, &self.wind];
         let pushes = self.response.as_ref().map(|response| response.energy());
         self.elastic.iter().map(|energy| &**energy).chain(others).chain(pushes)
     }
@@ -314,29 +314,29 @@ impl Objective for System {
     }
 
     fn projective_varies(&self) -> bool {
-        !self.contacts.colliders.is_empty() || !self.self_contact.is_empty()
+        !self.contacts.colliders.is_empty() || !self.contact_system.is_empty()
     }
 
     fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
-        self.self_contact.collision_free_step(from, to)
+        self.contact_system.collision_free_step(from, to)
     }
 }
 
 /// Contact of the bodies with colliders, with themselves and with each other, the last two unless a family does that in its own way;
 /// `friction` of each point.
-fn self_contact(
+fn contact_system(
     scene_state: &SceneState,
     points: &Arc<Embedding>,
     friction: &[f64],
     own_response: bool,
-) -> SelfContact {
+) -> ContactSystem {
     let contact = &scene_state.contact;
     let mut surfaces = scene_state.all_surfaces();
     if own_response {
         surfaces.ignore_bodies();
     }
     if surfaces.is_empty() {
-        return SelfContact::default();
+        return ContactSystem::default();
     }
     let mut stiffness = vec![0.0; points.len()];
     let own =
@@ -345,7 +345,7 @@ fn self_contact(
     for (force, &stands) in own.zip(&surfaces.stands_for) {
         stiffness[stands as usize] += force / contact.thickness;
     }
-    SelfContact::new(ContactProperties {
+    ContactSystem::new(ContactProperties {
         surfaces,
         points: points.clone(),
         stiffness,

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::SelfContact;
+use super::ContactSystem;
 
 /// How long it takes, in seconds, until bodies that start in contact have the whole thickness between them: at a thickness of a
 /// millimetre they separate at one centimetre per second, from which they would fly half a hundredth of a millimetre high.
@@ -52,7 +52,7 @@ impl StartGaps {
     }
 }
 
-impl SelfContact {
+impl ContactSystem {
     /// Measures how near bodies that start at a time, in seconds, are to others; existing bodies keep their values:
     /// `old_index[b]` is the previous index of body `b`.
     pub fn begin_bodies(&mut self, before: &Self, x: &[DVec3], time: f64, old_index: &[Option<usize>]) {

@@ -11,7 +11,7 @@ use crate::scene;
 const THICKNESS: f64 = 0.1;
 
 /// Two small cloths of 1 m, the upper one turned and tilted so that vertices, edges and almost parallel edges come near.
-fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
+fn two_sheets(turn: f64, friction: f64) -> (ContactSystem, Vec<DVec3>) {
     let lower = scene::Body::from(scene::Body::cloth("lower").size([1.0, 1.0]).vertices([3, 3]));
     let mut upper = scene::Body::cloth("upper").size([1.0, 1.0]).vertices([3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
@@ -19,7 +19,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
     let x: Vec<DVec3> = bodies.iter().flat_map(|body| body.start.clone()).collect();
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));
-    let mut contact = SelfContact::new(ContactProperties {
+    let mut contact = ContactSystem::new(ContactProperties {
         surfaces: Surfaces::new(&bodies, true, false),
         points: Arc::new(points),
         stiffness: (0..18).map(|i| 50.0 + f64::from(i)).collect(),

@@ -5,7 +5,7 @@
 //! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond.
 //! ```
 //!
-//! The normal force in `limit` is lagged: it is taken where the step starts, by `SelfContact::begin_step` (`barrier`) and
+//! The normal force in `limit` is lagged: it is taken where the step starts, by `ContactSystem::begin_step` (`barrier`) and
 //! `Contacts::begin_step` (`collider/penalty.rs`).
 //!
 //! `f` is convex and once more differentiable than Coulomb's law: below `ε` it acts like static friction. The definitions of `u`

@@ -1,0 +1,153 @@
+//! How far a displacement goes before anything meets.
+
+use glam::DVec3;
+
+use super::{ContactProperties, ContactSystem, Detection, place};
+use crate::contact::Candidates;
+use crate::contact::ccd::time_of_impact::additive_advance;
+use crate::contact::collider::obstacles::Solid;
+use supple_core::Aabb;
+use supple_core::parallel::{self, CHUNK};
+
+impl ContactSystem {
+    /// The collision-free fraction of the straight displacement from one state to another, up to rounding.
+    pub fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+        if self.is_empty() {
+            return 1.0;
+        }
+        let points = &self.properties.points;
+        let mut found = self.lock();
+        let Detection { candidates, from: at, to: end, .. } = &mut *found;
+        place(points, from, &self.driven, at);
+        place(points, to, &self.driven, end);
+        let bounded = bound_displacement(at, end, self.properties.surfaces.body_points());
+        bounded * self.free_displacement(candidates, [at, end], [self.pose; 2], 0.0)
+    }
+
+    /// The collision-free fraction of a displacement of all points, and of the colliders between two fractions of the step.
+    pub(super) fn free_displacement(
+        &self,
+        candidates: &mut Candidates,
+        [at, end]: [&[DVec3]; 2],
+        poses: [f64; 2],
+        slack: f64,
+    ) -> f64 {
+        let ContactProperties { surfaces, .. } = &self.properties;
+        let free = candidates.collision_free_step(surfaces, self.widest(), [at, end], slack);
+        free.min(self.free_of_solids([at, end], poses, slack, free))
+    }
+
+    /// The largest activation distance.
+    pub(super) fn widest(&self) -> f64 {
+        self.properties.surfaces.largest_reach(self.properties.thickness)
+    }
+
+    /// The fraction of a displacement, up to `until`, before a vertex or triangle meets a sphere, capsule or plane.
+    fn free_of_solids(&self, [at, end]: [&[DVec3]; 2], poses: [f64; 2], slack: f64, until: f64) -> f64 {
+        let surfaces = &self.properties.surfaces;
+        let bodies = surfaces.body_points();
+        let mut least = until;
+        for index in 0..self.obstacles.len() {
+            let Some(start) = self.obstacles.solid(index, &at[bodies..], poses[0]) else { continue };
+            let Some(stop) = self.obstacles.solid(index, &end[bodies..], poses[1]) else { continue };
+            let way = SolidWay { start, stop, slack };
+            let touches = |p: u32| self.meets(p, index);
+            let of_vertices = |range: std::ops::Range<usize>| {
+                let vertices = range.filter(|&p| surfaces.stands_for[p] == p as u32 && touches(p as u32));
+                vertices.fold(least, |until, p| {
+                    let reach = surfaces.collider_reach(surfaces.body(p as u32), index);
+                    way.free_vertex([at[p], end[p]], reach, until)
+                })
+            };
+            least = parallel::fold(bodies, CHUNK, least, of_vertices, f64::min);
+            let triangles = surfaces.body_triangles();
+            let of_triangles = |range: std::ops::Range<usize>| {
+                let met = range.map(|t| triangles[t]).filter(|t| t.iter().any(|p| touches(*p)));
+                met.fold(least, |until, t| {
+                    let reach = surfaces.collider_reach(surfaces.body(t[0]), index);
+                    let [from, to] = [at, end].map(|x| t.map(|p| x[p as usize]));
+                    way.free_triangle([from, to], reach, until)
+                })
+            };
+            if matches!(start, Solid::Round { .. }) {
+                least = parallel::fold(triangles.len(), CHUNK, least, of_triangles, f64::min);
+            }
+        }
+        least
+    }
+
+    /// Whether a point of a body meets a sphere, capsule or plane: it belongs to a triangle and is not released.
+    pub(super) fn meets(&self, point: u32, collider: usize) -> bool {
+        self.properties.stiffness[point as usize] > 0.0
+            && (self.released.is_empty() || self.released.binary_search(&[collider as u32, point]).is_err())
+    }
+}
+
+/// A sphere, capsule or plane on a straight way between two positions, from which it departs by no more than half of `slack` metres.
+struct SolidWay {
+    start: Solid,
+    stop: Solid,
+    slack: f64,
+}
+
+impl SolidWay {
+    /// The fraction up to `until` of a vertex' way that is free.
+    fn free_vertex(&self, [from, to]: [DVec3; 2], reach: f64, until: f64) -> f64 {
+        let (approach, slack) = match (self.start, self.stop) {
+            (Solid::HalfSpace { point, normal }, Solid::HalfSpace { point: p, normal: n }) => {
+                // A plane that turns sweeps faster, and along a more bent way, the farther one is from its control points.
+                let (turn, arm) = ((n - normal).length(), (from - point).length().max((to - p).length()));
+                let slack = self.slack + 0.25 * turn * turn * arm;
+                ((to - from - (p - point)).length() + turn * arm, if turn > 0.0 { slack } else { self.slack })
+            }
+            _ => {
+                let common = 0.5 * (to - from);
+                ((to - from - common).length() + self.start.moved_to(self.stop, common), self.slack)
+            }
+        };
+        let distance =
+            |part: f64| self.start.towards(self.stop, part).to_vertex(from.lerp(to, part)).distance - slack;
+        additive_advance(distance, approach, reach, until)
+    }
+
+    /// The same of a triangle.
+    fn free_triangle(&self, [from, to]: [[DVec3; 3]; 2], reach: f64, until: f64) -> f64 {
+        let ways: [DVec3; 3] = std::array::from_fn(|i| to[i] - from[i]);
+        let common = 0.5 * (ways[0] + ways[1] + ways[2]) / 3.0;
+        let farthest = ways.iter().map(|way| (*way - common).length_squared()).fold(0.0, f64::max).sqrt();
+        let approach = farthest + self.start.moved_to(self.stop, common);
+        if let Solid::Round { from: a, to: b, radius } = self.start {
+            let around = Aabb::of_points(&from);
+            let axis = Aabb { low: a.min(b), high: a.max(b) };
+            let far = radius + reach + approach * until + self.slack;
+            if around.gap_squared(&axis) > far * far {
+                return until;
+            }
+        }
+        let distance = |part: f64| {
+            let corners: [DVec3; 3] = std::array::from_fn(|i| from[i].lerp(to[i], part));
+            self.start.towards(self.stop, part).to_triangle(&corners).distance - self.slack
+        };
+        additive_advance(distance, approach, reach, until)
+    }
+}
+
+/// Shortens a displacement on which a point would depart from the mean motion by more than the extent of the scene, as
+/// diverging methods attempt: all pairs would have to be tested. Returns the remaining fraction.
+fn bound_displacement(from: &[DVec3], to: &mut [DVec3], count: usize) -> f64 {
+    let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
+    let bounds = parallel::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);
+    let widest = (bounds.high - bounds.low).length();
+    let sum = |range: std::ops::Range<usize>| range.map(|i| to[i] - from[i]).sum::<DVec3>();
+    let mean = parallel::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
+    let far = |range: std::ops::Range<usize>| {
+        range.map(|i| (to[i] - from[i] - mean).length_squared()).fold(0.0, f64::max)
+    };
+    let farthest = parallel::fold(count, CHUNK, 0.0, far, f64::max).sqrt();
+    if farthest.is_nan() || farthest <= widest {
+        return 1.0;
+    }
+    let left = widest / farthest;
+    to[..count].iter_mut().zip(from).for_each(|(to, from)| *to = *from + left * (*to - *from));
+    left
+}

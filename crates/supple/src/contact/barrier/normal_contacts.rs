@@ -1,0 +1,230 @@
+//! The pairs that are nearer than their activation distance.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use glam::DVec3;
+
+use super::potential::{Mollifier, barrier};
+use super::{ContactProperties, ContactSystem, place};
+use crate::contact::collider::obstacles::Solid;
+use crate::contact::{Candidate, Candidates, ClosestPoints, PrimitivePair};
+use supple_core::parallel::Found;
+use supple_linear::PointHessians;
+
+/// Contacts found at some positions, kept so that evaluations allocate nothing.
+#[derive(Debug, Default)]
+pub(super) struct Detection {
+    pub(super) candidates: Candidates,
+    /// The positions at which `normal_contacts` were found.
+    pub(super) at: Vec<DVec3>,
+    pub(super) normal_contacts: Found<NormalContact>,
+    /// The same with spheres, capsules and planes.
+    pub(super) solid_contacts: Found<NormalContact>,
+    /// Whether both are valid.
+    pub(super) known: bool,
+    /// The ends of a displacement.
+    pub(super) from: Vec<DVec3>,
+    pub(super) to: Vec<DVec3>,
+    /// Positions of unknowns, as workspace.
+    pub(super) unknowns: Vec<DVec3>,
+    pub(super) weights: Vec<(u32, f64)>,
+    pub(super) sums: PointHessians,
+}
+
+impl Detection {
+    /// All contacts, in an order that depends on the surfaces alone.
+    pub(super) fn contacts(&self) -> impl Iterator<Item = &NormalContact> {
+        self.normal_contacts.iter().chain(self.solid_contacts.iter())
+    }
+}
+
+/// A pair nearer than its activation distance.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NormalContact {
+    pub(super) kind: ContactKind,
+    pub(super) points: [u32; 4],
+    pub(super) weights: [f64; 4],
+    pub(super) normal: DVec3,
+    pub(super) distance: f64,
+    /// `k b`, `k b'` and `k b''`.
+    pub(super) barrier: [f64; 3],
+    pub(super) fade: Mollifier,
+    /// How the nearest point of a triangle moves over a sphere or capsule as the triangle tilts.
+    pub(super) tilts: [[f64; 4]; 2],
+}
+
+/// What meets what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ContactKind {
+    /// Two primitives of surfaces.
+    Pair(PrimitivePair),
+    /// A vertex, the first point, and the sphere, capsule or plane of this number.
+    VertexSolid(u32),
+    /// A triangle, the first three points, and the sphere or capsule of this number.
+    TriangleSolid(u32),
+}
+
+impl ContactKind {
+    /// The collider that is a sphere, capsule or plane.
+    pub(super) fn solid(self) -> Option<usize> {
+        match self {
+            Self::Pair(_) => None,
+            Self::VertexSolid(solid) | Self::TriangleSolid(solid) => Some(solid as usize),
+        }
+    }
+}
+
+impl NormalContact {
+    /// `k m b`, `k m b'` and `k m b''`.
+    pub(super) fn barrier(&self) -> [f64; 3] {
+        self.barrier.map(|b| self.fade.value * b)
+    }
+
+    /// The gradient by each of its points.
+    pub(super) fn gradient(&self) -> [DVec3; 4] {
+        let slope = self.barrier()[1];
+        let mut gradient = self.weights.map(|w| slope * w * self.normal);
+        if self.fade.value < 1.0 {
+            let [first, second] = self.fade.by_edge.map(|edge| self.barrier[0] * edge);
+            gradient[0] -= first;
+            gradient[1] += first;
+            gradient[2] -= second;
+            gradient[3] += second;
+        }
+        gradient
+    }
+}
+
+impl ContactSystem {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Detection> {
+        self.detection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn found_mut(&mut self) -> &mut Detection {
+        self.detection.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds all contacts at `x`.
+    pub(super) fn normal_contacts(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
+        let ContactProperties { surfaces, points, .. } = &self.properties;
+        let mut found = self.lock();
+        let Detection { candidates, at, normal_contacts, solid_contacts, known, from: next, .. } =
+            &mut *found;
+        place(points, x, &self.driven, next);
+        // A step evaluates value, gradient and Hessian at the same positions.
+        if *known && at == next {
+            return found;
+        }
+        std::mem::swap(at, next);
+        candidates.look(
+            surfaces,
+            self.widest(),
+            at,
+            normal_contacts,
+            |candidate, closest, normal_contacts| {
+                normal_contacts.push(self.normal_contact(candidate, &closest, at));
+            },
+        );
+        self.find_solid_contacts(at, solid_contacts);
+        *known = true;
+        found
+    }
+
+    /// Finds the contacts with spheres, capsules and planes at the points' positions.
+    fn find_solid_contacts(&self, at: &[DVec3], contacts: &mut Found<NormalContact>) {
+        let surfaces = &self.properties.surfaces;
+        let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
+        let count = if self.solids.is_empty() { 0 } else { bodies + triangles.len() };
+        contacts.look(count, |i, list| {
+            for &(index, solid) in &self.solids {
+                let contact = match i.checked_sub(bodies) {
+                    None => self.vertex_contact(i as u32, index as usize, solid, at),
+                    Some(t) => self.triangle_contact(triangles[t], index as usize, solid, at),
+                };
+                list.extend(contact);
+            }
+        });
+    }
+
+    fn vertex_contact(&self, p: u32, index: usize, solid: Solid, at: &[DVec3]) -> Option<NormalContact> {
+        let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        let reach = surfaces.collider_reach(surfaces.body(p), index);
+        let found = solid.to_vertex(at[p as usize]);
+        let is_near = found.distance < reach && stiffness[p as usize] > 0.0 && self.meets(p, index);
+        is_near.then(|| NormalContact {
+            kind: ContactKind::VertexSolid(index as u32),
+            points: [p; 4],
+            weights: [1.0, 0.0, 0.0, 0.0],
+            normal: found.normal,
+            distance: found.distance,
+            barrier: self.scaled_barrier(found.distance, reach, stiffness[p as usize]),
+            fade: Mollifier::NONE,
+            tilts: [[0.0; 4]; 2],
+        })
+    }
+
+    fn triangle_contact(
+        &self,
+        t: [u32; 3],
+        index: usize,
+        solid: Solid,
+        at: &[DVec3],
+    ) -> Option<NormalContact> {
+        if matches!(solid, Solid::HalfSpace { .. }) {
+            return None;
+        }
+        let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        let reach = surfaces.collider_reach(surfaces.body(t[0]), index);
+        let corners = t.map(|p| at[p as usize]);
+        let found = solid.to_triangle_if_near(&corners, reach)?;
+        let [a, b, c] = t;
+        let [wa, wb, wc] = found.weights;
+        let is_near = found.distance < reach && t.iter().any(|p| self.meets(*p, index));
+        let mean = t.iter().map(|p| stiffness[*p as usize]).sum::<f64>() / 6.0;
+        is_near.then(|| NormalContact {
+            kind: ContactKind::TriangleSolid(index as u32),
+            points: [a, b, c, a],
+            weights: [wa, wb, wc, 0.0],
+            normal: found.normal,
+            distance: found.distance,
+            barrier: self.scaled_barrier(found.distance, reach, mean),
+            fade: Mollifier::NONE,
+            tilts: solid.tilts(&corners, &found).map(|[a, b, c]| [a, b, c, 0.0]),
+        })
+    }
+
+    /// `k b`, `k b'` and `k b''` for a stiffness at the thickness of bodies.
+    fn scaled_barrier(&self, distance: f64, reach: f64, stiffness: f64) -> [f64; 3] {
+        barrier(distance, reach).map(|b| stiffness * self.properties.thickness / reach * b)
+    }
+
+    fn normal_contact(&self, candidate: &Candidate, closest: &ClosestPoints, at: &[DVec3]) -> NormalContact {
+        let Candidate { kind, points, reach, .. } = *candidate;
+        let corners = points.map(|p| at[p as usize]);
+        let distance = closest.offset.length();
+        let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        let of = points.map(|p| stiffness.get(p as usize).copied().unwrap_or(0.0));
+        let (stiffness, fade) = match kind {
+            // A vertex of a collider meets a triangle of a body, which alone is stiff.
+            PrimitivePair::VertexTriangle if surfaces.is_driven(points[0]) => {
+                ((of[1] + of[2] + of[3]) / 3.0, Mollifier::NONE)
+            }
+            PrimitivePair::VertexTriangle => (of[0], Mollifier::NONE),
+            PrimitivePair::EdgeEdge => {
+                let start = points.map(|p| surfaces.start[p as usize]);
+                let edges = |[a, b, c, d]: [DVec3; 4]| [b - a, d - c];
+                (0.125 * of.iter().sum::<f64>(), Mollifier::of(edges(corners), edges(start)))
+            }
+        };
+        NormalContact {
+            kind: ContactKind::Pair(kind),
+            points,
+            weights: closest.weights,
+            normal: closest.offset.normalize_or_zero(),
+            distance,
+            barrier: self.scaled_barrier(distance, reach, stiffness),
+            fade,
+            tilts: [[0.0; 4]; 2],
+        }
+    }
+}
