@@ -7,6 +7,7 @@
 //! | `distance` | closest points of a vertex and a triangle, and of two edges |
 //! | `ccd` | when two primitives would touch on a straight displacement |
 //! | `barrier` | the barrier between surfaces, as an energy |
+//! | `forces` | contact forces on points, colliders and between bodies |
 //! | `friction` | smooth, adhesive and impulse friction |
 //! | `intersection` | intersections: at the start, in a frame, points inside closed bodies |
 //! | `surfaces` | the surfaces of all bodies as triangles, edges and vertices over points |
@@ -19,6 +20,7 @@ mod ccd;
 mod coincident_points;
 pub mod collider;
 mod distance;
+pub mod forces;
 pub mod friction;
 mod intersection;
 mod surfaces;

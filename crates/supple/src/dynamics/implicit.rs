@@ -14,6 +14,7 @@ use super::optimize::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::contact::barrier::ContactSummary;
+use crate::contact::forces::ContactForces;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
 use crate::scene::{Method, Mode, Tangled};
@@ -96,8 +97,9 @@ pub(super) struct StepBuffers {
     free: Vec<DVec3>,
     /// Empty: workspace for the colliders of the next step.
     colliders: Vec<PosedCollider>,
-    /// Friction by impulses.
+    /// Friction by impulses, and the step in seconds in which they acted.
     impulses: FrictionImpulses,
+    impulse_time: f64,
 }
 
 impl ImplicitStepper {
@@ -380,8 +382,9 @@ impl ImplicitStepper {
 
     /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     pub(super) fn apply_friction_impulses(&mut self, dt: f64) {
-        let StepBuffers { next, flying: to, impulses, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, impulses, impulse_time, .. } = &mut self.work;
         impulses.clear();
+        *impulse_time = dt;
         self.system.add_impulses(next, dt, impulses);
         to.clone_from(next);
         let (mass, fixed) = (&self.system.inertia.mass, &self.fixed);
@@ -546,6 +549,11 @@ impl Stepper for ImplicitStepper {
 
     fn masses(&self) -> Cow<'_, [f64]> {
         Cow::Borrowed(&self.system.inertia.mass)
+    }
+
+    fn contact_forces(&self, scene_state: &SceneState) -> Option<ContactForces> {
+        let impulses = (&self.work.impulses, self.work.impulse_time);
+        Some(self.system.contact_forces(scene_state, &self.x, impulses))
     }
 
     fn save(&self, state: &mut StateWriter) {

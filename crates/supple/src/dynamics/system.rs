@@ -9,6 +9,7 @@ use super::optimize::Objective;
 use crate::body::Embedding;
 use crate::contact::barrier::{ContactProperties, ContactSystem};
 use crate::contact::collider::penalty::Contacts;
+use crate::contact::forces::{ContactForces, ForceKind, ForceSums, Owner};
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::energy::attachment::{Attachments, SoftConstraint};
 use crate::energy::inertia::Inertia;
@@ -16,7 +17,7 @@ use crate::energy::seam::{SeamSpring, Seams};
 use crate::energy::wind::Wind;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
-use crate::scene::Tangled;
+use crate::scene::{FrictionModel, Tangled};
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
@@ -270,6 +271,40 @@ impl System {
     pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         self.contacts.add_impulses(x, dt, impulses);
         self.contact_system.add_impulses(x, dt, impulses);
+    }
+
+    /// The forces of contact at `x`, with friction `impulses` of the step of `dt` seconds that ended there.
+    pub(super) fn contact_forces(
+        &self,
+        scene_state: &SceneState,
+        x: &[DVec3],
+        (impulses, dt): (&FrictionImpulses, f64),
+    ) -> ContactForces {
+        let counts = [self.contact_system.collider_count(), self.contacts.colliders.len()];
+        let mut sums = ForceSums::new(self.points.len(), counts);
+        let first: Vec<u32> = scene_state
+            .bodies
+            .iter()
+            .scan(0, |first, body| {
+                *first += body.embedding.len() as u32;
+                Some(*first)
+            })
+            .collect();
+        let body = |point: u32| first.partition_point(|end| *end <= point) as u32;
+        self.contacts.add_forces(x, body, &mut sums);
+        self.contact_system.add_forces(x, &mut sums);
+        let at = self.contact_system.place_all(&self.points, x);
+        let by_impulses = scene_state.contact.friction_model == FrictionModel::Impulse;
+        for (site, impulse) in impulses.impulses().filter(|_| by_impulses) {
+            let forces = site.weights.map(|w| w * impulse / dt);
+            let owner = |point: u32| match self.contact_system.is_empty() {
+                true => Owner::Body(body(point)),
+                false => self.contact_system.owner(point),
+            };
+            sums.add(site, &forces, &at, owner, ForceKind::Friction);
+        }
+        let colliders = scene_state.colliders.iter();
+        sums.finish(&self.contacts.areas, colliders.map(|(_, collider)| collider.stiffness.is_some()))
     }
 
     /// Elastic energy in joules.

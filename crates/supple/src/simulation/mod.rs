@@ -16,8 +16,9 @@ use glam::{DVec3, Vec3};
 pub use crate::body::{ActiveSeam, Stitch};
 pub use crate::scene_state::{ActivePin, BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, SceneState};
 pub use crate::stepper::{
-    EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Registry, Slice,
-    SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind, StretchReport, Torn,
+    BodyForce, ColliderForce, EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION,
+    ParticleLevel, Registry, Slice, SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind,
+    StretchReport, Torn,
 };
 pub use edit::pick::Picked;
 pub use edit::unpin::PinnedPoint;
@@ -29,6 +30,7 @@ pub use supple_core::state::{StateReader, StateWriter};
 
 use self::edit::tearing::Tearing;
 use crate::body::Body;
+pub use crate::contact::forces::{ContactForces, Wrench};
 use crate::output::{Frame, FrameBody};
 use crate::scene::Scene;
 use crate::scene_state::SavedPin;
@@ -237,6 +239,31 @@ impl Simulation {
         StretchReport::of(
             self.scene_state.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))),
         )
+    }
+
+    /// The forces of contact at the end of the last step: on every surface point, on every collider, and between bodies. Families
+    /// that move points out of contact without forces have none.
+    ///
+    /// ```
+    /// use supple::{Body, Collider, Scene, Simulation};
+    /// let cloth = Body::cloth("cloth").vertices([5, 5]).at([0.0, 0.0005, 0.0]);
+    /// let floor = Collider::plane("floor", [0.0; 3], [0.0, 1.0, 0.0]);
+    /// let mut simulation = Simulation::new(Scene::builder().body(cloth).collider(floor).build()?)?;
+    /// for _ in 0..30 {
+    ///     simulation.step(1.0 / 30.0)?;
+    /// }
+    /// let forces = simulation.contact_forces()?;
+    /// let weight = 9.81 * simulation.mass();
+    /// assert!((forces.on_colliders[0].force.y + weight).abs() < 0.02 * weight);
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn contact_forces(&self) -> Result<ContactForces, Error> {
+        self.stepper.contact_forces(&self.scene_state).ok_or_else(|| {
+            let method = self.scene_state.solver.method.name();
+            Error::NotSupported(format!(
+                "contact forces of `{method}`, which moves points out of contact without forces"
+            ))
+        })
     }
 
     /// The smallest volume of any tetrahedron over its rest volume; `None` without tetrahedra.

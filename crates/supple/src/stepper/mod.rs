@@ -11,6 +11,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::body::Split;
+use crate::contact::forces::ContactForces;
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -18,7 +19,9 @@ use supple_core::state::{StateReader, StateWriter};
 pub(crate) use hierarchy::carried;
 pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
 pub use registry::{Registry, StepperKind};
-pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
+pub use report::{
+    BodyForce, ColliderForce, EnergyReport, FrameReport, StageTimes, StepReport, StretchReport,
+};
 pub use step_system::StepSystem;
 
 /// A split from the stepper's view.
@@ -123,6 +126,10 @@ pub trait Stepper: Send {
     /// Notes for the user about the state.
     fn notes(&self, _scene_state: &SceneState) -> Vec<String> {
         Vec::new()
+    }
+    /// The forces of contact in which the last step ended; `None` in families that know none.
+    fn contact_forces(&self, _scene_state: &SceneState) -> Option<ContactForces> {
+        None
     }
     /// Data for plots.
     fn inspect(&self) -> Inspection;

@@ -218,6 +218,12 @@ pub struct FrameReport {
     /// Pairs of triangles that intersected when the last step started; absent for methods that do not detect them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossings: Option<u32>,
+    /// What contact exerts on each collider that is touched, at the end of the frame; absent in families that do not know it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collider_forces: Vec<ColliderForce>,
+    /// The same between bodies that touch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub body_forces: Vec<BodyForce>,
     /// Lowest and highest point of all bodies in metres.
     #[serde(deserialize_with = "numbers_or_nulls")]
     pub height: [f64; 2],
@@ -228,6 +234,30 @@ pub struct FrameReport {
     pub finite: bool,
     /// Hash of the exact bits of the state.
     pub state_hash: String,
+}
+
+/// What contact exerts on a collider.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ColliderForce {
+    /// The collider's name.
+    pub collider: String,
+    /// In newtons.
+    pub force: DVec3,
+    /// About the origin of the world, in N·m.
+    pub torque: DVec3,
+}
+
+/// What the second of two bodies exerts on the first by contact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BodyForce {
+    /// Their names.
+    pub bodies: [String; 2],
+    /// In newtons.
+    pub force: DVec3,
+    /// About the origin of the world, in N·m.
+    pub torque: DVec3,
 }
 
 /// JSON cannot represent NaN and infinity and writes null.

@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use super::forces::site;
 use super::normal_contacts::NormalContact;
 use super::{ContactSystem, combine, energy::on_unknowns};
 use crate::contact::friction::impulses::{FrictionImpulses, NormalImpulse};
@@ -20,7 +21,8 @@ impl ContactSystem {
             on_unknowns(&self.properties.points, &contact.points, &contact.weights, &mut list);
             if limit > 0.0 {
                 let carried = self.carried(contact, &found.at);
-                impulses.push(&list, NormalImpulse { normal: contact.normal, limit, carried });
+                let press = NormalImpulse { normal: contact.normal, limit, carried };
+                impulses.push(&list, press, site(contact.kind, contact.points, contact.weights));
             }
         }
         found.weights = list;

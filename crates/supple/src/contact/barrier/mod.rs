@@ -28,6 +28,7 @@
 
 mod driven_colliders;
 mod energy;
+mod forces;
 mod free_displacement;
 mod lagged_friction;
 mod normal_contacts;

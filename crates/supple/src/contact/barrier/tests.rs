@@ -4,9 +4,8 @@ use std::path::Path;
 
 use super::potential::barrier;
 use super::*;
-use crate::energy::Energy;
-use crate::material::HessianMode;
 use crate::body::{Body, Discretisation};
+use crate::energy::Energy;
 use crate::energy::conformance::*;
 use crate::scene;
 

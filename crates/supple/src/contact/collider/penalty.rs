@@ -18,6 +18,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
+use crate::contact::forces::{ContactSite, ForceKind, ForceSums, Owner, Support};
 use crate::contact::friction::impulses::{FrictionImpulses, NormalImpulse};
 use crate::contact::friction::{Friction, across};
 use crate::energy::attachment::point_couplings;
@@ -74,7 +75,7 @@ pub struct Contacts {
 struct ContactScratch {
     forces: Found<(usize, DVec3)>,
     hessians: Found<(usize, DMat3)>,
-    presses: Found<(usize, NormalImpulse)>,
+    presses: Found<(usize, u32, NormalImpulse)>,
 }
 
 /// Position of a point at the step's start, and how far it can move before it can touch anything, in metres.
@@ -145,21 +146,22 @@ impl Contacts {
         let mut touching = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let touching = &mut touching.presses;
         touching.look(self.points.len(), |i, found| found.extend(self.presses(i, x)));
-        for &(i, NormalImpulse { normal, limit, carried }) in touching.iter() {
-            impulses.push(self.points.weights(i), NormalImpulse { normal, limit: dt * limit, carried });
+        for &(i, collider, NormalImpulse { normal, limit, carried }) in touching.iter() {
+            let press = NormalImpulse { normal, limit: dt * limit, carried };
+            impulses.push(self.points.weights(i), press, site(i, collider));
         }
     }
 
     /// The normal impulses of a point on the colliders that it touches, with limits in newtons.
-    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, NormalImpulse)> {
+    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, u32, NormalImpulse)> {
         let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
-        self.colliders.iter().filter_map(move |collider| {
+        (0..).zip(&self.colliders).filter_map(move |(c, collider)| {
             let (position, from) = near?;
             let separation = collider.separation_after(from, position);
             let force = self.areas[i] * collider.stiffness * (collider.thickness - separation.distance);
             let limit = collider.friction.unwrap_or(self.friction[i]) * force;
             let carried = collider.carry(from) - from;
-            (limit > 0.0).then_some((i, NormalImpulse { normal: separation.normal, limit, carried }))
+            (limit > 0.0).then_some((i, c, NormalImpulse { normal: separation.normal, limit, carried }))
         })
     }
 
@@ -251,13 +253,38 @@ impl Contacts {
 
     fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> Option<(usize, DVec3)> {
         let position = self.near(i, x)?;
-        let force = |collider: &PosedCollider| {
-            let separation = collider.separation_after(self.clearances[i].from, position);
-            let depth = (collider.thickness - separation.distance).max(0.0);
-            -self.areas[i] * collider.stiffness * depth * separation.normal
-        };
-        let force: DVec3 = self.colliders.iter().map(force).sum();
+        let force: DVec3 =
+            self.colliders.iter().map(|collider| self.collider_gradient(i, collider, position)).sum();
         (force != DVec3::ZERO).then_some((i, force))
+    }
+
+    /// The gradient of a point's penalty in one collider.
+    fn collider_gradient(&self, i: usize, collider: &PosedCollider, position: DVec3) -> DVec3 {
+        let separation = collider.separation_after(self.clearances[i].from, position);
+        let depth = (collider.thickness - separation.distance).max(0.0);
+        -self.areas[i] * collider.stiffness * depth * separation.normal
+    }
+
+    /// Adds the forces of the colliders on the points at `x`.
+    pub(crate) fn add_forces(&self, x: &[DVec3], body: impl Fn(u32) -> u32, sums: &mut ForceSums) {
+        if self.colliders.is_empty() || self.clearances.len() != self.points.len() {
+            return;
+        }
+        let at: Vec<DVec3> = (0..self.points.len()).map(|i| self.points.position(i, x)).collect();
+        let owner = |point: u32| Owner::Body(body(point));
+        let alone = |force: DVec3| [force, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
+        for i in 0..self.points.len() {
+            let Some(position) = self.near(i, x) else { continue };
+            for (c, collider) in (0..).zip(&self.colliders) {
+                let force = alone(-self.collider_gradient(i, collider, position));
+                sums.add(&site(i, c), &force, &at, owner, ForceKind::Normal);
+            }
+        }
+        for friction_point in self.frictions.iter() {
+            let force = -friction_point.limit * self.law.gradient(self.slip(friction_point, x));
+            let site = site(friction_point.hold.point as usize, friction_point.hold.collider);
+            sums.add(&site, &alone(force), &at, owner, ForceKind::Friction);
+        }
     }
 
     fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<(usize, DMat3)> {
@@ -279,6 +306,12 @@ impl Contacts {
             friction_point.normal,
         )
     }
+}
+
+/// A point on a soft collider.
+fn site(point: usize, collider: u32) -> ContactSite {
+    let weights = [1.0, 0.0, 0.0, 0.0];
+    ContactSite { points: [point as u32; 4], weights, support: Support::Soft(collider) }
 }
 
 impl Energy for Contacts {

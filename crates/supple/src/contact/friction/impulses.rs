@@ -15,6 +15,7 @@
 
 use glam::DVec3;
 
+use crate::contact::forces::ContactSite;
 use crate::contact::friction::across;
 
 /// The number of sweeps over the contacts.
@@ -36,6 +37,8 @@ pub struct NormalImpulse {
 pub struct FrictionImpulses {
     weights: Vec<(u32, f64)>,
     contacts: Vec<ImpulseContact>,
+    /// Where each contact is.
+    sites: Vec<ContactSite>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,10 +56,17 @@ impl FrictionImpulses {
     pub fn clear(&mut self) {
         self.weights.clear();
         self.contacts.clear();
+        self.sites.clear();
     }
 
-    /// Adds a contact of a point with weights on unknowns, with its limit in N·s.
-    pub fn push(&mut self, weights: &[(u32, f64)], press: NormalImpulse) {
+    /// The impulses on the combinations of points at which contacts are, in N·s.
+    pub(crate) fn impulses(&self) -> impl Iterator<Item = (&ContactSite, DVec3)> {
+        self.sites.iter().zip(self.contacts.iter().map(|contact| contact.impulse))
+    }
+
+    /// Adds a contact with weights on unknowns, with its limit in N·s.
+    pub(crate) fn push(&mut self, weights: &[(u32, f64)], press: NormalImpulse, site: ContactSite) {
+        self.sites.push(site);
         self.weights.extend_from_slice(weights);
         self.contacts.push(ImpulseContact { end: self.weights.len() as u32, press, impulse: DVec3::ZERO });
     }
@@ -90,6 +100,9 @@ impl FrictionImpulses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::forces::Support;
+
+    const SITE: ContactSite = ContactSite { points: [0; 4], weights: [0.0; 4], support: Support::Points };
 
     #[test]
     fn a_point_alone_stops_or_loses_what_coulomb_allows() {
@@ -97,7 +110,7 @@ mod tests {
         let step = DVec3::new(0.03, -0.002, 0.04);
         for limit in [1.0, 10.0] {
             let mut impulses = FrictionImpulses::default();
-            impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO });
+            impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO }, SITE);
             let mut to = [from + step];
             impulses.slow(&[from], &mut to, dt, |_| Some(mass));
             // It slides by 5 cm per step with 2.5 N·s; the normal part is unchanged.
@@ -111,8 +124,8 @@ mod tests {
     fn what_is_carried_along_is_no_slip_and_what_is_held_does_not_move() {
         let carried = DVec3::new(0.01, 0.0, 0.0);
         let mut impulses = FrictionImpulses::default();
-        impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried });
-        impulses.push(&[(1, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried });
+        impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried }, SITE);
+        impulses.push(&[(1, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried }, SITE);
         let mut to = [carried, DVec3::ZERO];
         impulses.slow(&[DVec3::ZERO; 2], &mut to, 0.01, |v| (v == 0).then_some(1.0));
         assert_eq!(to, [carried, DVec3::ZERO]);
@@ -127,7 +140,7 @@ mod tests {
         let momentum = |to: &[DVec3; 4]| (0..4).map(|i| masses[i] * (to[i] - from[i])).sum::<DVec3>();
         for (limit, sticks) in [(100.0, true), (0.1, false)] {
             let mut impulses = FrictionImpulses::default();
-            impulses.push(&weights, NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO });
+            impulses.push(&weights, NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO }, SITE);
             let mut to: [DVec3; 4] = std::array::from_fn(|i| from[i] + moves[i]);
             let before = momentum(&to);
             impulses.slow(&from, &mut to, 0.01, |v| Some(masses[v]));

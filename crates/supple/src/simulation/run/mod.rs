@@ -13,7 +13,10 @@ use std::time::Instant;
 use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 use crate::simulation::run::report_log::ReportLog;
-use crate::simulation::{EnergyReport, FrameReport, Registry, Simulation, StageTimes, StepReport};
+use crate::simulation::{
+    BodyForce, ColliderForce, ContactForces, EnergyReport, FrameReport, Registry, Simulation, StageTimes,
+    StepReport, Wrench,
+};
 use supple_core::{Error, FileError};
 use supple_linear::Simd;
 
@@ -317,6 +320,7 @@ pub(crate) fn frame_report(
     let total = |count: fn(&StepReport) -> u32| steps.iter().map(count).sum();
     let residual = steps.iter().filter_map(|s| s.residual).reduce(f64::max);
     let converged = steps.iter().all(|s| s.converged);
+    let forces = simulation.contact_forces().ok();
     FrameReport {
         frame,
         time: simulation.time(),
@@ -338,6 +342,8 @@ pub(crate) fn frame_report(
         closest: steps.iter().filter_map(|s| s.closest).reduce(f64::min),
         cuts: total(|s| s.cuts),
         crossings: steps.last().and_then(|s| s.crossings),
+        collider_forces: collider_forces(simulation, forces.as_ref()),
+        body_forces: body_forces(simulation, forces.as_ref()),
         height: height(simulation),
         stages: steps.iter().fold(StageTimes::default(), |mut sum, step| {
             sum += step.times;
@@ -346,6 +352,33 @@ pub(crate) fn frame_report(
         finite: simulation.first_non_finite().is_none(),
         state_hash: format!("{:016x}", simulation.state_hash()),
     }
+}
+
+/// What contact exerts on the colliders that are touched.
+fn collider_forces(simulation: &Simulation, forces: Option<&ContactForces>) -> Vec<ColliderForce> {
+    let wrenches = forces.into_iter().flat_map(|forces| &forces.on_colliders);
+    let named = simulation.scene_state().colliders.iter().zip(wrenches);
+    let touched = named.filter(|(_, wrench)| **wrench != Wrench::default());
+    touched
+        .map(|((_, collider), wrench)| ColliderForce {
+            collider: collider.name.clone(),
+            force: wrench.force,
+            torque: wrench.torque,
+        })
+        .collect()
+}
+
+/// What bodies that touch exert on each other.
+fn body_forces(simulation: &Simulation, forces: Option<&ContactForces>) -> Vec<BodyForce> {
+    let bodies = &simulation.scene_state().bodies;
+    let pairs = forces.into_iter().flat_map(|forces| &forces.between_bodies);
+    pairs
+        .map(|(pair, wrench)| BodyForce {
+            bodies: pair.map(|body| bodies[body].name.clone()),
+            force: wrench.force,
+            torque: wrench.torque,
+        })
+        .collect()
 }
 
 /// The lowest and highest y of all triangles; unreferenced vertices stay behind and do not count.
