@@ -1,11 +1,12 @@
 //! A step in which colliders or pins are driven. At its end they are where their motion says; on the way the bodies yield.
 //!
 //! A step is made in parts of time, as few as possible: one, unless something driven would meet a surface on the way. Within a part
-//! the driven points follow their motion as far as the bodies leave room, the objective is minimised there, which pushes the bodies
-//! on, and so forth until the driven points arrive:
+//! the driven points follow their motion as far as the bodies leave room. What they meet is carried along by their own motion
+//! ([`ContactSystem::carry_along`](crate::contact::barrier::ContactSystem)), again as far as nothing meets. Where that ends before they
+//! arrive, the objective is minimised, which pushes the bodies on, and so forth:
 //!
 //! ```text
-//! pose 0 ── as far as free ─▶ pose p ── minimise ─▶ extrapolate bodies by their motion since the last round ── as far as free ─▶ ...
+//! pose 0 ── carry along, as far as free ─▶ pose p ── minimise ─▶ extrapolate bodies by their motion since the last round ── carry ─▶ ...
 //! ```
 //!
 //! A part in which they do not arrive within a few rounds is repeated with half the duration: bodies that were pushed keep the velocity, so
@@ -19,7 +20,7 @@ use super::implicit::{ImplicitStepper, StepBuffers, step_tolerance};
 use super::optimize::{Outcome, StoppingCriteria, Termination};
 use crate::scene::{FrictionModel, Mode};
 use crate::scene_state::SceneState;
-use crate::stepper::StepReport;
+use crate::stepper::{StageTimes, StepReport};
 use supple_core::Error;
 
 /// Parts of a step at most.
@@ -30,6 +31,9 @@ const PART_LENGTH: f64 = 8.0;
 const ROUNDS: u32 = 24;
 /// Iterations of a round after which the driven points try to move on.
 const ROUND_ITERATIONS: u32 = 4;
+/// How often in a round driven surfaces carry along what they meet next, and the part of the rest of the way that is worth another time.
+const CARRIES: u32 = 16;
+const LEAST_CARRY: f64 = 0.02;
 
 /// Work of the parts of a step.
 #[derive(Default)]
@@ -39,6 +43,7 @@ struct Tally {
     cuts: u32,
     all_converged: bool,
     residual: f64,
+    times: StageTimes,
 }
 
 impl ImplicitStepper {
@@ -51,19 +56,22 @@ impl ImplicitStepper {
     ) -> Result<StepReport, Error> {
         let (mut time, end) = (scene_state.time, scene_state.time + dt);
         let mut tally = Tally { all_converged: true, ..Tally::default() };
-        let mut length = dt;
+        // The longest part to try: half of one that failed, twice one that did not.
+        let mut longest = dt;
         loop {
-            let last = end - time <= length * (1.0 + 1e-9);
+            let left = end - time;
+            let last = left <= longest * (1.0 + 1e-9);
+            let length = if last { left } else { longest.min(0.5 * left) };
             let span = [time, if last { end } else { time + length }];
             let planned = self.plan_part(scene_state, span)?;
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if !late && planned < 0.75 * (span[1] - span[0]) && planned >= dt / MOST_PARTS {
-                length = planned;
+            if !late && planned < 0.75 * length && planned >= dt / MOST_PARTS {
+                longest = planned;
                 continue;
             }
-            let may_repeat = span[1] - span[0] > 1.5 * dt / MOST_PARTS;
+            let may_repeat = length > 1.5 * dt / MOST_PARTS;
             let Some(report) = self.part(scene_state, span, deadline, may_repeat && !late)? else {
-                length = 0.5 * (span[1] - span[0]);
+                longest = 0.5 * length;
                 continue;
             };
             tally.add(&self.outcome, self.start_cuts, &report);
@@ -71,7 +79,7 @@ impl ImplicitStepper {
                 return Ok(tally.finish(report));
             }
             time = span[1];
-            length = end - time;
+            longest = 2.0 * length;
         }
     }
 
@@ -182,90 +190,93 @@ impl ImplicitStepper {
     /// Moves the driven points to the step's end; returns whether they arrived. `work.next` is then free of contact there.
     fn drive(&mut self, scene_state: &SceneState, limits: &StoppingCriteria<'_>) -> Result<bool, Error> {
         self.outcome.restart();
-        self.begin_driving(scene_state)?;
+        if self.begin_driving(scene_state)? {
+            return Ok(true);
+        }
         let round = StoppingCriteria { max_iterations: ROUND_ITERATIONS, ..*limits };
         let mut pose_before = 0.0;
         self.work.earlier.clone_from(&self.x);
-        for _ in 0..ROUNDS {
-            let pose = self.system.contact_system.pose();
-            if pose >= 1.0 {
-                return Ok(true);
-            }
+        for done in 0..ROUNDS {
             // Without time to push the bodies on, driven points would only come ever nearer.
             if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(false);
+            }
+            let pose = self.system.contact_system.pose();
+            // At this rate they would not arrive in the rounds that are left.
+            if done >= ROUNDS / 3 && pose * f64::from(ROUNDS) < f64::from(done) {
                 return Ok(false);
             }
             self.minimise_again(scene_state, &round)?;
             self.extrapolate(pose, pose_before);
             pose_before = pose;
             self.work.earlier.clone_from(&self.work.next);
-            self.advance_to_flying()?;
+            if self.advance_carried()? {
+                return Ok(true);
+            }
         }
-        Ok(self.system.contact_system.pose() >= 1.0)
+        Ok(false)
     }
 
-    /// The first round: rest or free flight, whichever gets farther; the lower one if both arrive.
-    fn begin_driving(&mut self, scene_state: &SceneState) -> Result<(), Error> {
-        let StepBuffers { next, pinned, .. } = &mut self.work;
-        next.clone_from(&self.x);
-        for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
-            next[v] = pinned[v];
-        }
-        let resting = self.system.contact_system.advance(&self.x, next, 1.0)?;
-        approach(next, &self.x, resting);
-        let rest_pose = self.system.contact_system.pose();
+    /// The first round; returns whether the driven points arrived. If they do with the bodies at rest as well as in flight, the lower
+    /// guess is taken.
+    fn begin_driving(&mut self, scene_state: &SceneState) -> Result<bool, Error> {
+        self.work.targets.clone_from(&self.work.pinned);
         if scene_state.mode == Mode::Quasistatic {
-            return Ok(());
+            self.work.next.clone_from(&self.x);
+            return self.advance_carried();
+        }
+        self.fly();
+        std::mem::swap(&mut self.work.targets, &mut self.work.flying);
+        self.work.next.clone_from(&self.x);
+        if !self.advance_carried()? {
+            return Ok(false);
         }
         self.system.contact_system.set_pose(0.0)?;
-        let flying = self.advance_flying()?;
-        if flying >= 1.0 && resting >= 1.0 {
+        let Self { system, work, x, .. } = self;
+        let resting = system.contact_system.advance(x, &work.pinned, 1.0)?;
+        if resting < 1.0 {
+            self.system.contact_system.set_pose(1.0)?;
+        } else {
+            let StepBuffers { next, flying, pinned, .. } = &mut self.work;
+            std::mem::swap(next, flying);
+            next.clone_from(pinned);
             self.free_force();
             self.take_lower_guess();
-        } else if flying >= resting {
-            std::mem::swap(&mut self.work.next, &mut self.work.flying);
-        } else {
-            self.system.contact_system.set_pose(rest_pose)?;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Where the bodies would be at the step's end if they went on as in the last round, in `work.flying`, with pins at their targets.
+    /// Where the bodies would be at the step's end if they went on as in the last round, in `work.targets`, with pins at theirs.
     fn extrapolate(&mut self, pose: f64, pose_before: f64) {
-        let StepBuffers { next, flying, pinned, earlier, .. } = &mut self.work;
+        let StepBuffers { next, targets, pinned, earlier, .. } = &mut self.work;
         let more = if pose > pose_before { (1.0 - pose) / (pose - pose_before) } else { 0.0 };
-        flying.clear();
+        targets.clear();
         let fixed = &self.fixed;
         let goes = |v: usize| if fixed[v] { pinned[v] } else { next[v] + more * (next[v] - earlier[v]) };
-        flying.extend((0..next.len()).map(goes));
+        targets.extend((0..next.len()).map(goes));
     }
 
-    /// Moves on from `work.next` towards `work.flying` as far as nothing meets, or with the free vertices at rest if that is farther.
-    fn advance_to_flying(&mut self) -> Result<(), Error> {
+    /// Moves on from `work.next` towards `work.targets` as far as nothing meets; what is in the way of a driven surface is carried along by
+    /// it. Returns whether the driven points arrived.
+    fn advance_carried(&mut self) -> Result<bool, Error> {
         let Self { system, work, fixed, .. } = self;
-        let StepBuffers { next, flying, still, .. } = work;
-        let pose = system.contact_system.pose();
-        let free = system.contact_system.advance(next, flying, 1.0)?;
-        if free >= 1.0 {
-            std::mem::swap(next, flying);
-            return Ok(());
+        let StepBuffers { next, flying: to, targets, .. } = work;
+        let contact = &mut system.contact_system;
+        for _ in 0..CARRIES {
+            let pose = contact.pose();
+            if pose >= 1.0 {
+                return Ok(true);
+            }
+            to.clone_from(targets);
+            contact.carry_along(next, to, fixed)?;
+            let free = contact.advance(next, to, 1.0)?;
+            approach(to, next, free);
+            std::mem::swap(next, to);
+            if contact.pose() - pose < LEAST_CARRY * (1.0 - pose) {
+                break;
+            }
         }
-        let moved_pose = system.contact_system.pose();
-        system.contact_system.set_pose(pose)?;
-        still.clone_from(next);
-        for (v, _) in fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
-            still[v] = flying[v];
-        }
-        let resting = system.contact_system.advance(next, still, 1.0)?;
-        if resting > free {
-            approach(still, next, resting);
-            std::mem::swap(next, still);
-        } else {
-            system.contact_system.set_pose(moved_pose)?;
-            approach(flying, next, free);
-            std::mem::swap(next, flying);
-        }
-        Ok(())
+        Ok(contact.pose() >= 1.0)
     }
 }
 
@@ -276,6 +287,7 @@ impl Tally {
         self.cuts += outcome.cuts + start_cuts;
         self.all_converged &= outcome.stop == Termination::Converged;
         self.residual = self.residual.max(report.residual.unwrap_or(0.0));
+        self.times += report.times;
     }
 
     /// The report of the last part, with the work of all.
@@ -286,6 +298,7 @@ impl Tally {
             cuts: self.cuts,
             converged: self.all_converged,
             residual: Some(self.residual),
+            times: self.times,
             ..report
         }
     }

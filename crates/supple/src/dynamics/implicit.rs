@@ -84,8 +84,8 @@ pub(super) struct StepBuffers {
     pub(super) pinned: Vec<DVec3>,
     /// The result of the last round of a step in which something is driven.
     pub(super) earlier: Vec<DVec3>,
-    /// The same with pins at their targets.
-    pub(super) still: Vec<DVec3>,
+    /// Where everything would be at the end of such a step if nothing was in the way.
+    pub(super) targets: Vec<DVec3>,
     /// The objective at the initial guess.
     pub(super) value: f64,
     /// Its gradient there.

@@ -3,7 +3,9 @@
 use glam::DVec3;
 
 use super::ContactSystem;
-use super::{ContactProperties, Detection};
+use super::energy::on_unknowns;
+use super::normal_contacts::NormalContact;
+use super::{ContactProperties, Detection, combine};
 use crate::contact::{Candidates, ColliderMeshes};
 use crate::scene::Collider;
 use std::sync::Arc;
@@ -93,6 +95,66 @@ impl ContactSystem {
         Ok(done)
     }
 
+    /// Changes the displacement of bodies from `from` to `to` so that points in contact keep their distance while the colliders move to
+    /// the step's end: what a collider meets is carried along. With the colliders' own part `c` of the change of a distance `d`,
+    ///
+    /// ```text
+    /// Σ wᵢ n·Δxᵢ + c >= g - d     is restored by     Δxⱼ += n wⱼ δ / Σ wᵢ²
+    /// ```
+    ///
+    /// contact by contact, where `δ` is what it lacks. The result is a guess only: it is swept before it is accepted.
+    pub(crate) fn carry_along(
+        &mut self,
+        from: &[DVec3],
+        to: &mut [DVec3],
+        fixed: &[bool],
+    ) -> Result<(), Error> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let mut end = std::mem::take(&mut self.found_mut().to);
+        self.obstacles.place(1.0, &mut end)?;
+        let mut found = self.normal_contacts(from);
+        let mut list = std::mem::take(&mut found.weights);
+        for _ in 0..CARRY_SWEEPS {
+            for contact in found.contacts() {
+                on_unknowns(&self.properties.points, &contact.points, &contact.weights, &mut list);
+                list.retain(|(v, _)| !fixed[*v as usize]);
+                let moved: f64 = contact_change(contact, &self.properties, from, to)
+                    + self.driven_change(contact, &found.at, &end);
+                let wanted = self.carried_gap(contact) - contact.distance;
+                let give: f64 = list.iter().map(|(_, w)| w * w).sum();
+                if moved < wanted && give > 0.0 {
+                    let push = (wanted - moved) / give;
+                    list.iter().for_each(|&(v, w)| to[v as usize] += push * w * contact.normal);
+                }
+            }
+        }
+        found.weights = list;
+        found.to = end;
+        Ok(())
+    }
+
+    /// The distance that a contact should have after its points were carried along.
+    fn carried_gap(&self, contact: &NormalContact) -> f64 {
+        match self.collider_of(contact) {
+            Some(_) => contact.distance.max(CARRIED_GAP * self.properties.thickness),
+            None => contact.distance.min(CARRIED_GAP * self.properties.thickness),
+        }
+    }
+
+    /// How much the colliders' motion to their positions `end` changes the distance of a contact.
+    fn driven_change(&self, contact: &NormalContact, at: &[DVec3], end: &[DVec3]) -> f64 {
+        let bodies = self.properties.surfaces.body_points();
+        if let Some(solid) = contact.kind.solid() {
+            let here = combine(&contact.points, &contact.weights, at);
+            let there = self.obstacles.carry_from(solid, here, self.pose);
+            return -contact.normal.dot(there - here);
+        }
+        let driven = contact.points.iter().zip(contact.weights).filter(|(p, _)| **p as usize >= bodies);
+        driven.map(|(&p, w)| w * contact.normal.dot(end[p as usize - bodies] - at[p as usize])).sum()
+    }
+
     /// The smallest distance of any pair that may meet, but no less than a hundredth of the thickness: how far ways may be bent.
     fn least_gap(&self, from: &[DVec3], to: &[DVec3], done: f64) -> f64 {
         let mut at = std::mem::take(&mut self.lock().unknowns);
@@ -158,6 +220,26 @@ impl ContactSystem {
         solids.extend((0..obstacles.len()).filter_map(solid));
     }
 }
+
+/// How much the displacement of bodies from `from` to `to` changes the distance of a contact.
+fn contact_change(
+    contact: &NormalContact,
+    properties: &ContactProperties,
+    from: &[DVec3],
+    to: &[DVec3],
+) -> f64 {
+    let moved = |p: u32| -> DVec3 {
+        let weights = properties.points.weights(p as usize);
+        weights.iter().map(|&(v, w)| w * (to[v as usize] - from[v as usize])).sum()
+    };
+    let parts = contact.points.iter().zip(contact.weights).filter(|(_, w)| *w != 0.0);
+    parts.map(|(&p, w)| w * contact.normal.dot(moved(p))).sum()
+}
+
+/// Sweeps over the contacts of bodies that are carried along.
+const CARRY_SWEEPS: u32 = 3;
+/// The distance of such contacts, over the thickness.
+const CARRIED_GAP: f64 = 0.5;
 
 /// Two lists of the same length, side by side.
 fn resized<'a>(

@@ -440,6 +440,11 @@ impl Obstacles {
         obstacle.pose(self.span[0]).apply(local) + lag
     }
 
+    /// Where a point at `point` now, after a fraction of the step, is at its end if it moves with a shape without triangles.
+    pub(crate) fn carry_from(&self, index: usize, point: DVec3, pose: f64) -> DVec3 {
+        self.carry(index, self.carry_back(index, point, pose), 1.0)
+    }
+
     /// How far a control point of a mesh or box, at `now`, has come since the step's start.
     pub(crate) fn moved(&self, point: usize, now: DVec3) -> DVec3 {
         now - self.start.get(point).copied().unwrap_or(now)
