@@ -17,7 +17,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::implicit::{ImplicitStepper, StepBuffers, step_tolerance};
-use super::optimize::{Outcome, StoppingCriteria, Termination};
+use super::optimize::{Cuts, Outcome, StoppingCriteria, Termination};
 use crate::scene::{FrictionModel, Mode};
 use crate::scene_state::SceneState;
 use crate::stepper::{StageTimes, StepReport};
@@ -40,7 +40,7 @@ const LEAST_CARRY: f64 = 0.02;
 struct Tally {
     iterations: u32,
     linear_iterations: u32,
-    cuts: u32,
+    cuts: Cuts,
     all_converged: bool,
     residual: f64,
     times: StageTimes,
@@ -87,7 +87,7 @@ impl ImplicitStepper {
     fn plan_part(&mut self, scene_state: &SceneState, span: [f64; 2]) -> Result<f64, Error> {
         let whole = span[1] - span[0];
         self.begin_step(scene_state, span)?;
-        self.start_cuts = 0;
+        self.start_cuts = Cuts::default();
         if !self.is_driven() {
             return Ok(whole);
         }
@@ -281,10 +281,11 @@ impl ImplicitStepper {
 }
 
 impl Tally {
-    fn add(&mut self, outcome: &Outcome, start_cuts: u32, report: &StepReport) {
+    fn add(&mut self, outcome: &Outcome, start_cuts: Cuts, report: &StepReport) {
         self.iterations += outcome.iterations;
         self.linear_iterations += outcome.linear_iterations;
-        self.cuts += outcome.cuts + start_cuts;
+        self.cuts += outcome.cuts;
+        self.cuts += start_cuts;
         self.all_converged &= outcome.stop == Termination::Converged;
         self.residual = self.residual.max(report.residual.unwrap_or(0.0));
         self.times += report.times;
@@ -295,7 +296,9 @@ impl Tally {
         StepReport {
             nonlinear_iterations: self.iterations,
             linear_iterations: self.linear_iterations,
-            cuts: self.cuts,
+            cuts: self.cuts.all,
+            island_cuts: self.cuts.by_island,
+            global_cuts: self.cuts.global,
             converged: self.all_converged,
             residual: Some(self.residual),
             times: self.times,

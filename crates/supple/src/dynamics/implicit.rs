@@ -10,14 +10,16 @@ use glam::DVec3;
 use super::conforming::ConformingElasticity;
 use super::elasticity::Elasticity;
 use super::method::Nodes;
-use super::optimize::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria, Termination};
+use super::optimize::{
+    Cuts, Evaluated, Minimiser, Objective, Outcome, StepFractions, StoppingCriteria, Termination,
+};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::contact::barrier::ContactSummary;
 use crate::contact::forces::ContactForces;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
-use crate::scene::{Method, Mode, Tangled};
+use crate::scene::{Method, Mode, Tangled, Truncation};
 use crate::scene_state::SceneState;
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
@@ -61,7 +63,7 @@ pub struct ImplicitStepper {
     minimiser: Option<Box<dyn Minimiser>>,
     pub(super) outcome: Outcome,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
-    pub(super) start_cuts: u32,
+    pub(super) start_cuts: Cuts,
     pub(super) work: StepBuffers,
     /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
@@ -100,6 +102,9 @@ pub(super) struct StepBuffers {
     /// Friction by impulses, and the step in seconds in which they acted.
     impulses: FrictionImpulses,
     impulse_time: f64,
+    /// A displacement truncated by island.
+    truncated: Vec<DVec3>,
+    fractions: StepFractions,
 }
 
 impl ImplicitStepper {
@@ -120,7 +125,7 @@ impl ImplicitStepper {
             first: None,
             minimiser: None,
             outcome: Outcome::default(),
-            start_cuts: 0,
+            start_cuts: Cuts::default(),
             work: StepBuffers::default(),
             restored: None,
         };
@@ -209,7 +214,9 @@ impl ImplicitStepper {
     /// [`Self::free_force`].
     pub(super) fn choose_initial_guess(&mut self) {
         self.fly();
-        truncate_to_collision_free(&self.system, &self.x, &mut self.work.flying, &mut self.start_cuts);
+        let StepBuffers { flying, truncated, fractions, .. } = &mut self.work;
+        let cuts = &mut self.start_cuts;
+        truncate_to_collision_free(&self.system, &self.x, [flying, truncated], fractions, cuts);
         self.take_lower_guess();
     }
 
@@ -382,14 +389,15 @@ impl ImplicitStepper {
 
     /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     pub(super) fn apply_friction_impulses(&mut self, dt: f64) {
-        let StepBuffers { next, flying: to, impulses, impulse_time, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, impulses, impulse_time, truncated, fractions, .. } =
+            &mut self.work;
         impulses.clear();
         *impulse_time = dt;
         self.system.add_impulses(next, dt, impulses);
         to.clone_from(next);
         let (mass, fixed) = (&self.system.inertia.mass, &self.fixed);
         impulses.slow(&self.x, to, dt, |v| (!fixed[v]).then(|| mass[v]));
-        truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
+        truncate_to_collision_free(&self.system, next, [to, truncated], fractions, &mut self.start_cuts);
         std::mem::swap(next, to);
     }
 
@@ -411,6 +419,8 @@ impl ImplicitStepper {
 
     pub(super) fn report(&self, scene_state: &SceneState) -> StepReport {
         let outcome = &self.outcome;
+        let mut cuts = outcome.cuts;
+        cuts += self.start_cuts;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let (soft_contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         let hard = self.system.contact_system.summary(&self.x);
@@ -429,7 +439,9 @@ impl ImplicitStepper {
             penetration,
             pairs: touching.pairs,
             closest: touching.closest,
-            cuts: outcome.cuts + self.start_cuts,
+            cuts: cuts.all,
+            island_cuts: cuts.by_island,
+            global_cuts: cuts.global,
             crossings: Some(touching.crossings),
             times: StageTimes::default(),
         }
@@ -646,18 +658,26 @@ fn bits(flags: &[bool]) -> Vec<u32> {
     flags.chunks(32).map(word).collect()
 }
 
-/// Truncates the displacement between two states where surfaces would touch, so that `to` can be reached; returns whether it was complete.
-pub(super) fn truncate_to_collision_free(
+/// Truncates the displacement between two states where surfaces would touch, so that `to` can be reached: island by island if that helps.
+/// `spare` is workspace.
+fn truncate_to_collision_free(
     system: &System,
     from: &[DVec3],
-    to: &mut [DVec3],
-    cuts: &mut u32,
-) -> bool {
+    [to, spare]: [&mut Vec<DVec3>; 2],
+    fractions: &mut StepFractions,
+    cuts: &mut Cuts,
+) {
     let free = system.collision_free_step(from, to);
     if free >= 1.0 {
-        return true;
+        return;
     }
-    *cuts += 1;
+    cuts.all += 1;
+    spare.resize(to.len(), DVec3::ZERO);
+    if system.truncation() != Truncation::Global && fractions.by_island(system, [from, to], spare) {
+        cuts.by_island += 1;
+        std::mem::swap(to, spare);
+        return;
+    }
+    cuts.global += 1;
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + free * (*to - *from));
-    false
 }

@@ -17,7 +17,7 @@ use crate::energy::seam::{SeamSpring, Seams};
 use crate::energy::wind::Wind;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
-use crate::scene::{FrictionModel, Tangled};
+use crate::scene::{FrictionModel, Tangled, Truncation};
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
@@ -39,6 +39,8 @@ pub(crate) struct System {
     pub(crate) wind: Wind,
     /// The first unknown of each body, and the end.
     pub(crate) first_unknown: Vec<u32>,
+    /// What is shortened where surfaces would meet.
+    pub(super) truncation: Truncation,
 }
 
 impl System {
@@ -88,6 +90,7 @@ impl System {
         let own_response = system.response.is_some();
         system.contact_system =
             contact_system(scene_state, &system.points, &system.contacts.friction, own_response);
+        system.truncation = scene_state.contact.truncation;
         system.contacts.model = scene_state.contact.friction_model;
         system.contacts.thickness = scene_state.contact.thickness;
         system
@@ -354,6 +357,23 @@ impl Objective for System {
 
     fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         self.contact_system.collision_free_step(from, to)
+    }
+
+    fn collisions(&self, displacement: [&[DVec3]; 2], visit: &mut dyn FnMut(&[u32], f64)) -> bool {
+        self.contact_system.collisions(displacement, visit)
+    }
+
+    fn contact_links(&self, x: &[DVec3], visit: &mut dyn FnMut(&[u32])) {
+        self.contact_system.contact_links(x, visit);
+        self.seams.couplings(&mut |a, b| visit(&[a, b]));
+    }
+
+    fn bodies(&self) -> &[u32] {
+        self.first_unknown.split_last().map_or(&[], |(_, first)| first)
+    }
+
+    fn truncation(&self) -> Truncation {
+        self.truncation
     }
 }
 

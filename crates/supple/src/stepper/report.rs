@@ -120,6 +120,10 @@ pub struct StepReport {
     pub closest: Option<f64>,
     /// Displacements that were truncated to stay collision-free.
     pub cuts: u32,
+    /// Of these, those with one step length for each island of connected bodies.
+    pub island_cuts: u32,
+    /// Of these, those with one step length for everything.
+    pub global_cuts: u32,
     /// Pairs of triangles that intersected when the step started; `None` for methods that do not detect them.
     pub crossings: Option<u32>,
     /// Wall time by stage.
@@ -215,6 +219,12 @@ pub struct FrameReport {
     /// Displacements that were truncated to stay collision-free, in all steps.
     #[serde(default)]
     pub cuts: u32,
+    /// Of these, those with one step length for each island of connected bodies.
+    #[serde(default)]
+    pub island_cuts: u32,
+    /// Of these, those with one step length for everything.
+    #[serde(default)]
+    pub global_cuts: u32,
     /// Pairs of triangles that intersected when the last step started; absent for methods that do not detect them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossings: Option<u32>,

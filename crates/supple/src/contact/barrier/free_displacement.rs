@@ -3,11 +3,13 @@
 use glam::DVec3;
 
 use super::{ContactProperties, ContactSystem, Detection, place};
+use crate::body::Embedding;
 use crate::contact::Candidates;
+use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::ccd::time_of_impact::additive_advance;
 use crate::contact::collider::obstacles::Solid;
 use supple_core::Aabb;
-use supple_core::parallel::{self, CHUNK};
+use supple_core::parallel::{self, CHUNK, Found};
 
 impl ContactSystem {
     /// The collision-free fraction of the straight displacement from one state to another, up to rounding.
@@ -22,6 +24,103 @@ impl ContactSystem {
         place(points, to, &self.driven, end);
         let bounded = bound_displacement(at, end, self.properties.surfaces.body_points());
         bounded * self.free_displacement(candidates, [at, end], [self.pose; 2], 0.0)
+    }
+
+    /// Calls `visit` with the unknowns of every pair that would meet on the straight displacement between two states, and with the
+    /// collision-free fraction of it; `false` if the displacement is not finite or leaves the scene.
+    pub fn collisions(&self, [from, to]: [&[DVec3]; 2], visit: &mut dyn FnMut(&[u32], f64)) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let points = &self.properties.points;
+        let mut found = self.lock();
+        let Detection { candidates, from: at, to: end, collisions, solid_collisions, vertices, .. } =
+            &mut *found;
+        place(points, from, &self.driven, at);
+        place(points, to, &self.driven, end);
+        let bodies = self.properties.surfaces.body_points();
+        if !end[..bodies].iter().all(|p| p.is_finite()) || bound_displacement(at, end, bodies) < 1.0 {
+            return false;
+        }
+        candidates.collisions(&self.properties.surfaces, self.widest(), [at, end], collisions);
+        self.find_solid_collisions([at, end], solid_collisions);
+        for Collision { points: of, free } in collisions.iter().chain(solid_collisions.iter()) {
+            distinct_unknowns(points, of, vertices);
+            visit(vertices, *free);
+        }
+        true
+    }
+
+    /// Finds the vertices and triangles that meet a sphere, capsule or plane where it is now.
+    fn find_solid_collisions(&self, way: [&[DVec3]; 2], collisions: &mut Found<Collision>) {
+        let surfaces = &self.properties.surfaces;
+        let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
+        let count = if self.solids.is_empty() { 0 } else { bodies + triangles.len() };
+        collisions.look(count, |i, list| {
+            for &(index, solid) in &self.solids {
+                let still = SolidWay { start: solid, stop: solid, slack: 0.0 };
+                let collision = match i.checked_sub(bodies) {
+                    None => (self.free_vertex(i, index as usize, &still, way, 1.0), [i as u32; 4]),
+                    Some(t) => {
+                        let [a, b, c] = triangles[t];
+                        (self.free_triangle([a, b, c], index as usize, &still, way, 1.0), [a, b, c, a])
+                    }
+                };
+                let (free, points) = collision;
+                if free < 1.0 {
+                    list.push(Collision { points, free });
+                }
+            }
+        });
+    }
+
+    /// The collision-free fraction of a vertex' displacement, up to `until`.
+    fn free_vertex(
+        &self,
+        p: usize,
+        index: usize,
+        way: &SolidWay,
+        [at, end]: [&[DVec3]; 2],
+        until: f64,
+    ) -> f64 {
+        let surfaces = &self.properties.surfaces;
+        if surfaces.stands_for[p] != p as u32 || !self.meets(p as u32, index) {
+            return until;
+        }
+        let reach = surfaces.collider_reach(surfaces.body(p as u32), index);
+        way.free_vertex([at[p], end[p]], reach, until)
+    }
+
+    /// The same of a triangle; that of its vertices is enough for a plane.
+    fn free_triangle(
+        &self,
+        t: [u32; 3],
+        index: usize,
+        way: &SolidWay,
+        [at, end]: [&[DVec3]; 2],
+        until: f64,
+    ) -> f64 {
+        if !matches!(way.start, Solid::Round { .. }) || !t.iter().any(|p| self.meets(*p, index)) {
+            return until;
+        }
+        let surfaces = &self.properties.surfaces;
+        let reach = surfaces.collider_reach(surfaces.body(t[0]), index);
+        let [from, to] = [at, end].map(|x| t.map(|p| x[p as usize]));
+        way.free_triangle([from, to], reach, until)
+    }
+
+    /// Calls `visit` with the unknowns that each contact couples at `x`.
+    pub fn contact_links(&self, x: &[DVec3], visit: &mut dyn FnMut(&[u32])) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = self.normal_contacts(x);
+        let mut vertices = std::mem::take(&mut found.vertices);
+        for contact in found.contacts() {
+            distinct_unknowns(&self.properties.points, &contact.points, &mut vertices);
+            visit(&vertices);
+        }
+        found.vertices = vertices;
     }
 
     /// The collision-free fraction of a displacement of all points, and of the colliders between two fractions of the step.
@@ -51,23 +150,13 @@ impl ContactSystem {
             let Some(start) = self.obstacles.solid(index, &at[bodies..], poses[0]) else { continue };
             let Some(stop) = self.obstacles.solid(index, &end[bodies..], poses[1]) else { continue };
             let way = SolidWay { start, stop, slack };
-            let touches = |p: u32| self.meets(p, index);
             let of_vertices = |range: std::ops::Range<usize>| {
-                let vertices = range.filter(|&p| surfaces.stands_for[p] == p as u32 && touches(p as u32));
-                vertices.fold(least, |until, p| {
-                    let reach = surfaces.collider_reach(surfaces.body(p as u32), index);
-                    way.free_vertex([at[p], end[p]], reach, until)
-                })
+                range.fold(least, |until, p| self.free_vertex(p, index, &way, [at, end], until))
             };
             least = parallel::fold(bodies, CHUNK, least, of_vertices, f64::min);
             let triangles = surfaces.body_triangles();
             let of_triangles = |range: std::ops::Range<usize>| {
-                let met = range.map(|t| triangles[t]).filter(|t| t.iter().any(|p| touches(*p)));
-                met.fold(least, |until, t| {
-                    let reach = surfaces.collider_reach(surfaces.body(t[0]), index);
-                    let [from, to] = [at, end].map(|x| t.map(|p| x[p as usize]));
-                    way.free_triangle([from, to], reach, until)
-                })
+                range.fold(least, |until, t| self.free_triangle(triangles[t], index, &way, [at, end], until))
             };
             if matches!(start, Solid::Round { .. }) {
                 least = parallel::fold(triangles.len(), CHUNK, least, of_triangles, f64::min);
@@ -129,6 +218,16 @@ impl SolidWay {
             self.start.towards(self.stop, part).to_triangle(&corners).distance - self.slack
         };
         additive_advance(distance, approach, reach, until)
+    }
+}
+
+/// The unknowns that move some points, each once.
+fn distinct_unknowns(embedding: &Embedding, points: &[u32], unknowns: &mut Vec<u32>) {
+    unknowns.clear();
+    for (v, _) in points.iter().flat_map(|p| embedding.weights(*p as usize)) {
+        if !unknowns.contains(v) {
+            unknowns.push(*v);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::potential::{Mollifier, barrier};
 use super::{ContactProperties, ContactSystem, place};
+use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
 use crate::contact::{Candidate, Candidates, ClosestPoints, PrimitivePair};
 use supple_core::parallel::Found;
@@ -29,6 +30,10 @@ pub(super) struct Detection {
     pub(super) unknowns: Vec<DVec3>,
     pub(super) weights: Vec<(u32, f64)>,
     pub(super) sums: PointHessians,
+    /// Pairs that would meet on a displacement, those with spheres, capsules and planes, and the unknowns of one of them.
+    pub(super) collisions: Found<Collision>,
+    pub(super) solid_collisions: Found<Collision>,
+    pub(super) vertices: Vec<u32>,
 }
 
 impl Detection {

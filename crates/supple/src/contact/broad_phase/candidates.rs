@@ -56,6 +56,30 @@ pub struct Candidate {
     distance: f64,
 }
 
+impl Candidate {
+    /// The collision-free fraction, up to `until`, of a displacement from where it may be `nearer` than when it was found, on which its
+    /// primitives are `coming` nearer at most, and leave the straight way by half of `slack`; all in metres.
+    #[inline(always)]
+    fn free_fraction(&self, [from, to]: [&[DVec3]; 2], [nearer, coming, slack]: [f64; 3], until: f64) -> f64 {
+        let Self { kind, points, reach, distance } = *self;
+        if is_collision_free(distance - nearer - slack, coming, reach, until) {
+            return until;
+        }
+        let (start, end) = (places(points, from), places(points, to));
+        let moves = [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
+        time_of_impact_within(kind, &start, &moves, [reach, slack], until)
+    }
+}
+
+/// A pair of primitives, or a vertex or triangle and a solid, that would meet on a displacement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Collision {
+    /// Its points; those that are not needed repeat another.
+    pub(crate) points: [u32; 4],
+    /// The fraction of the displacement that keeps them apart.
+    pub(crate) free: f64,
+}
+
 /// Which list the pairs of two patches are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum List {
@@ -211,29 +235,51 @@ impl Candidates {
         if !are_finite(from) || !are_finite(to) {
             return 0.0;
         }
-        self.ensure_complete(surfaces, thickness, from, to);
-        find_drifts(&self.patches, &self.cached_at, from, &mut self.drifts.since_cached);
-        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
-        find_drifts(&self.patches, from, to, &mut self.drifts.displacement);
+        self.begin_sweep(surfaces, thickness, [from, to]);
         let drifts = &self.drifts;
         let of_chunk = |chunk: &Chunk| {
             let mut until = 1.0;
             chunk.for_each_group(|group, candidates| {
-                let [a, b] = group.patches.map(|patch| &drifts.displacement[patch as usize]);
-                let (nearer, coming) = (drifts.since_made(group), a.between(b));
+                let (nearer, coming) = drifts.on_displacement(group);
                 for candidate in candidates {
-                    let Candidate { kind, points, reach, distance } = *candidate;
-                    if !is_collision_free(distance - nearer - slack, coming, reach, until) {
-                        let (start, end) = (places(points, from), places(points, to));
-                        let moves =
-                            [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
-                        until = time_of_impact_within(kind, &start, &moves, [reach, slack], until);
-                    }
+                    until = candidate.free_fraction([from, to], [nearer, coming, slack], until);
                 }
             });
             until
         };
         parallel::fold(self.chunks.len(), 1, 1.0, |range| of_chunk(&self.chunks[range.start]), f64::min)
+    }
+
+    /// Finds every pair that does not keep its distance on a displacement, with the collision-free fraction of it, in an order that depends on
+    /// the surfaces alone.
+    pub(crate) fn collisions(
+        &mut self,
+        surfaces: &Surfaces,
+        thickness: f64,
+        [from, to]: [&[DVec3]; 2],
+        found: &mut Found<Collision>,
+    ) {
+        self.begin_sweep(surfaces, thickness, [from, to]);
+        let drifts = &self.drifts;
+        found.fill(&self.chunks, |chunk, list| {
+            chunk.for_each_group(|group, candidates| {
+                let (nearer, coming) = drifts.on_displacement(group);
+                for candidate in candidates {
+                    let free = candidate.free_fraction([from, to], [nearer, coming, 0.0], 1.0);
+                    if free < 1.0 {
+                        list.push(Collision { points: candidate.points, free });
+                    }
+                }
+            });
+        });
+    }
+
+    /// Ensures that the lists are complete on a displacement and finds the drifts on it.
+    fn begin_sweep(&mut self, surfaces: &Surfaces, thickness: f64, [from, to]: [&[DVec3]; 2]) {
+        self.ensure_complete(surfaces, thickness, from, to);
+        find_drifts(&self.patches, &self.cached_at, from, &mut self.drifts.since_cached);
+        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
+        find_drifts(&self.patches, from, to, &mut self.drifts.displacement);
     }
 
     /// Ensures that the lists are complete on a straight displacement.
@@ -426,6 +472,12 @@ impl Drifts {
         };
         let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
         a.between(b)
+    }
+
+    /// The same, and how much nearer they come on the displacement.
+    fn on_displacement(&self, group: &Group) -> (f64, f64) {
+        let [a, b] = group.patches.map(|patch| &self.displacement[patch as usize]);
+        (self.since_made(group), a.between(b))
     }
 
     /// By how much two patches have moved relative to each other since the cached list, anywhere on the displacement.

@@ -91,10 +91,8 @@ impl AcceleratedGradient {
             *moved = omega * (*moved - self.step * *z) - *moved;
             *d = *moved;
         }
-        let gone = descent.step_without_line_search(&mut self.work);
-        if gone < 1.0 {
-            self.moved.iter_mut().for_each(|moved| *moved *= gone);
-        }
+        descent.step_without_line_search(&mut self.work);
+        self.moved.copy_from_slice(&self.work.direction);
     }
 
     /// Evaluates the objective; backtracks where it has grown. `false` if no step is short enough.

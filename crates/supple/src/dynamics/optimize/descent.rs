@@ -1,6 +1,7 @@
 //! A descent in progress, for all nonlinear methods: the gradient at the current iterate, the line search
 //! (Armijo's condition, approximate Wolfe near rounding), and termination.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use glam::DVec3;
@@ -9,6 +10,7 @@ use supple_core::parallel::prelude::*;
 use super::error::MinimiseError;
 use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
 use super::outer_loop::{StepRule, Stopping, iterate};
+use super::truncation::StepFractions;
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
 use supple_core::text::number::components;
@@ -32,7 +34,6 @@ pub(crate) struct Descent<'a> {
 }
 
 /// Vectors of a descent, kept from step to step.
-#[derive(Default)]
 pub(crate) struct DescentWorkspace {
     /// The vertex of each unknown.
     pub(crate) vertices: Vec<u32>,
@@ -40,10 +41,15 @@ pub(crate) struct DescentWorkspace {
     full: Vec<DVec3>,
     known: bool,
     /// The trial positions of a step of `trial_length`.
-    trial: Vec<DVec3>,
-    trial_length: f64,
+    pub(super) trial: Vec<DVec3>,
+    pub(super) trial_length: f64,
     /// The gradient at the accepted step, in case no longer one is better.
-    tried: Vec<DVec3>,
+    pub(super) tried: Vec<DVec3>,
+    /// Which unknowns are coupled.
+    pub(super) pattern: Arc<BlockPattern>,
+    /// The fractions of a truncated step, and where the whole step would lead.
+    pub(super) fractions: StepFractions,
+    pub(super) full_step: Vec<DVec3>,
     /// The gradient over the unknowns.
     pub(crate) gradient: Vec<DVec3>,
     /// The search direction over the unknowns.
@@ -51,7 +57,7 @@ pub(crate) struct DescentWorkspace {
 }
 
 impl DescentWorkspace {
-    pub(crate) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
+    pub(crate) fn new(pattern: &Arc<BlockPattern>, vertices: usize) -> Self {
         let unknowns = pattern.unknowns();
         let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
         Self {
@@ -61,6 +67,9 @@ impl DescentWorkspace {
             trial: vec![DVec3::ZERO; vertices],
             trial_length: f64::NAN,
             tried: vec![DVec3::ZERO; vertices],
+            pattern: pattern.clone(),
+            fractions: StepFractions::default(),
+            full_step: Vec::new(),
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
@@ -72,7 +81,7 @@ impl DescentWorkspace {
     }
 
     /// `trial = x + length direction`.
-    fn move_trial(&mut self, x: &[DVec3], length: f64) {
+    pub(super) fn move_trial(&mut self, x: &[DVec3], length: f64) {
         let Self { vertices, direction, trial, .. } = self;
         trial.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (trial, x))| {
             trial.copy_from_slice(x);
@@ -113,7 +122,7 @@ const ROUNDOFF_DECREASE: f64 = 1e-12;
 /// A change of the objective, over itself, that may be rounding: its terms may be many times larger than their sum.
 const ROUNDOFF_CHANGE: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
-const SUFFICIENT_DECREASE: f64 = 1e-4;
+pub(super) const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// The fraction of the decrease predicted by the slope that a step must achieve for a longer one to be tried.
 const EXPANSION_THRESHOLD: f64 = 0.6;
 /// Halvings before the line search gives up.
@@ -226,10 +235,18 @@ impl<'a> Descent<'a> {
         // Where so little is to be gained, it is hidden by the rounding of the objective's terms, which are many times larger than their
         // sum: the full step is the best there is, until the gradient grows.
         self.in_rounding = slope.abs() * length <= ROUNDOFF_DECREASE * self.value.abs();
-        let mut length = self.free_length(work, length.min(self.longest_step(work)));
+        let wanted = length.min(self.longest_step(work));
+        let free = self.free_part(work, wanted);
+        let mut length = free * wanted;
         if self.in_rounding {
             let value = work.evaluate(self.objective, self.x, length);
             return self.accept(work, (length, value));
+        }
+        if free < 1.0 {
+            if let Some(length) = self.truncated_step(work, wanted, free, slope) {
+                return Some(length);
+            }
+            self.outcome.cuts.global += 1;
         }
         for halvings in 0..MAX_HALVINGS {
             let lower = work.evaluate(self.objective, self.x, length);
@@ -255,12 +272,12 @@ impl<'a> Descent<'a> {
         hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
-    /// The fraction of `length` along the direction before surfaces touch.
-    fn free_length(&mut self, work: &mut DescentWorkspace, length: f64) -> f64 {
+    /// The fraction of a step of `length` along the direction before surfaces touch.
+    fn free_part(&mut self, work: &mut DescentWorkspace, length: f64) -> f64 {
         work.move_trial(self.x, length);
         let free = self.objective.collision_free_step(self.x, &work.trial);
-        self.outcome.cuts += u32::from(free < 1.0);
-        free * length
+        self.outcome.cuts.all += u32::from(free < 1.0);
+        free
     }
 
     /// The multiple of the direction that moves no vertex too far.
@@ -293,7 +310,7 @@ impl<'a> Descent<'a> {
         (length, lower)
     }
 
-    fn accept(&mut self, work: &mut DescentWorkspace, (length, value): (f64, f64)) -> Option<f64> {
+    pub(super) fn accept(&mut self, work: &mut DescentWorkspace, (length, value): (f64, f64)) -> Option<f64> {
         work.try_length(self.x, length);
         let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
         let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
@@ -308,12 +325,15 @@ impl<'a> Descent<'a> {
         moved.then_some(length)
     }
 
-    /// Moves `x` by the direction without testing the objective, as far as it is collision-free; returns the fraction.
-    pub(crate) fn step_without_line_search(&mut self, work: &mut DescentWorkspace) -> f64 {
-        let length = self.free_length(work, 1.0);
-        work.move_trial(self.x, length);
+    /// Moves `x` by the direction without testing the objective, as far as it is collision-free. The direction then is the displacement.
+    pub(crate) fn step_without_line_search(&mut self, work: &mut DescentWorkspace) {
+        let free = self.free_part(work, 1.0);
+        if free < 1.0 && !self.truncate_descending(work, free) {
+            work.direction.iter_mut().for_each(|d| *d *= free);
+            work.move_trial(self.x, 1.0);
+            self.outcome.cuts.global += 1;
+        }
         self.x.copy_from_slice(&work.trial);
-        length
     }
 
     pub(crate) fn end(self, stop: Termination) -> Result<(), MinimiseError> {

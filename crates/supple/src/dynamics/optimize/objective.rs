@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::error::MinimiseError;
 use crate::energy::PointVisitor;
 use crate::material::HessianMode;
+use crate::scene::Truncation;
 use crate::stepper::IterationRecord;
 use supple_linear::{BlockMatrix, ScalarMatrix, SolverState};
 
@@ -26,6 +27,22 @@ pub trait Objective {
     /// The collision-free fraction, 0 to 1, of the straight displacement between two states, up to rounding. Covers bodies, not colliders.
     fn collision_free_step(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
         1.0
+    }
+    /// Calls `visit` with the vertices of every pair of primitives that would meet on the straight displacement between two states, and with the
+    /// fraction of it before they do; in an order that depends on the surfaces alone. `false` if the displacement cannot be examined
+    /// pair by pair: it is not finite, or departs too far from the scene.
+    fn collisions(&self, _displacement: [&[DVec3]; 2], _visit: &mut dyn FnMut(&[u32], f64)) -> bool {
+        true
+    }
+    /// Calls `visit` with all vertices that a contact or seam couples at `x`.
+    fn contact_links(&self, _x: &[DVec3], _visit: &mut dyn FnMut(&[u32])) {}
+    /// The first vertex of each body.
+    fn bodies(&self) -> &[u32] {
+        &[]
+    }
+    /// What is shortened where surfaces would meet.
+    fn truncation(&self) -> Truncation {
+        Truncation::Global
     }
     /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
     /// matrix-free methods apply by themselves.
@@ -84,6 +101,25 @@ pub struct StoppingCriteria<'a> {
     pub max_displacement: f64,
 }
 
+/// How often displacements were truncated to stay collision-free.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// In total.
+    pub all: u32,
+    /// Of these, those with one step length for each island of connected bodies.
+    pub by_island: u32,
+    /// Of these, those with one step length for everything.
+    pub global: u32,
+}
+
+impl std::ops::AddAssign for Cuts {
+    fn add_assign(&mut self, other: Self) {
+        self.all += other.all;
+        self.by_island += other.by_island;
+        self.global += other.global;
+    }
+}
+
 /// The outcome of a minimisation. Owned by the caller, so that its lists grow only once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
@@ -91,8 +127,8 @@ pub struct Outcome {
     pub iterations: u32,
     /// Iterations of the linear solver or applications of the preconditioner.
     pub linear_iterations: u32,
-    /// Iterations whose step was truncated to stay collision-free.
-    pub cuts: u32,
+    /// Steps that were truncated to stay collision-free.
+    pub cuts: Cuts,
     /// Norm of the gradient at the start of every iteration and at the end, over the reference.
     pub residuals: Vec<f64>,
     /// Its progress after every iteration, if requested.

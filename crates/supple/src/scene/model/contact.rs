@@ -26,6 +26,19 @@ pub enum FrictionModel {
     Impulse,
 }
 
+/// What is shortened where surfaces would meet in an iteration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truncation {
+    /// The displacement of each vertex by itself; where that does not descend, as for islands.
+    #[default]
+    Vertex,
+    /// One step length for each island: bodies that contacts connect. Where that does not descend, one for all.
+    Island,
+    /// One step length for all.
+    Global,
+}
+
 /// Contact of bodies with themselves and each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -40,6 +53,8 @@ pub struct Contact {
     pub tangled: Tangled,
     /// The friction model, at colliders too.
     pub friction_model: FrictionModel,
+    /// What is shortened where surfaces would meet.
+    pub truncation: Truncation,
 }
 
 impl Default for Contact {
@@ -50,6 +65,7 @@ impl Default for Contact {
             stiffness: None,
             tangled: Tangled::Push,
             friction_model: FrictionModel::Smooth,
+            truncation: Truncation::Vertex,
         }
     }
 }

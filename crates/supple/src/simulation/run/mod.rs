@@ -341,6 +341,8 @@ pub(crate) fn frame_report(
         pairs: steps.last().map_or(0, |s| s.pairs),
         closest: steps.iter().filter_map(|s| s.closest).reduce(f64::min),
         cuts: total(|s| s.cuts),
+        island_cuts: total(|s| s.island_cuts),
+        global_cuts: total(|s| s.global_cuts),
         crossings: steps.last().and_then(|s| s.crossings),
         collider_forces: collider_forces(simulation, forces.as_ref()),
         body_forces: body_forces(simulation, forces.as_ref()),

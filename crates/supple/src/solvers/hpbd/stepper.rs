@@ -223,6 +223,8 @@ impl HpbdStepper {
             pairs: self.self_collisions.count(),
             closest: None,
             cuts: 0,
+            island_cuts: 0,
+            global_cuts: 0,
             crossings: None,
             times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
         }

@@ -41,7 +41,7 @@ impl OctreeNewton {
     pub(crate) fn new(
         forest: &Arc<Forest>,
         trees: &[&Octree],
-        pattern: &BlockPattern,
+        pattern: &Arc<BlockPattern>,
         options: &OctreeOptions,
     ) -> Result<Self, MinimiseError> {
         let nodes = forest.nodes();

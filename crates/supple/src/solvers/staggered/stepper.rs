@@ -125,6 +125,8 @@ impl StaggeredStepper {
             pairs: 0,
             closest: None,
             cuts: 0,
+            island_cuts: 0,
+            global_cuts: 0,
             crossings: None,
             times: StageTimes::default(),
         }
