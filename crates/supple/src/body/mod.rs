@@ -155,6 +155,9 @@ const CONTACT_STRAIN: f64 = 0.02;
 /// strain of 5 % one of 5 cm.
 const SHEET_RADIUS: f64 = 1.0;
 
+/// How many times as stiff as the material the repulsion is (Wu et al. 2022, section 8).
+const REPULSION_RATIO: f64 = 1000.0;
+
 impl Body {
     /// The centre of each element at the start, in world metres.
     fn element_centres(&self) -> Vec<DVec3> {
@@ -223,6 +226,21 @@ impl Body {
             }
         };
         (0..self.embedding.len()).map(force).collect()
+    }
+
+    /// The stiffness in N/m with which each surface vertex repels others: `stiffness` in Pa/m on its area, or a thousand times that of the
+    /// material (Wu et al. 2022, section 8). That of a sheet is its stretch stiffness, which is the force per strain across a width equal to the
+    /// length; that of a solid is Young's modulus times the length `√A` of the vertex' area, for the same reason.
+    pub fn repulsion_stiffness(&self, stiffness: Option<f64>) -> Vec<f64> {
+        let material = self.materials.main();
+        let sheet = 0.5 * (material.stretch_stiffness[0] + material.stretch_stiffness[1]);
+        let of_area = |area: f64| match (stiffness, &self.elements) {
+            (Some(stiffness), _) => stiffness * area,
+            (None, Elements::Triangles(_)) if area > 0.0 => REPULSION_RATIO * sheet,
+            (None, Elements::Triangles(_)) => 0.0,
+            (None, _) => REPULSION_RATIO * material.young_modulus * area.sqrt(),
+        };
+        self.point_areas.iter().map(|area| of_area(*area)).collect()
     }
 
     /// A point of a surface triangle as unknowns and weights.

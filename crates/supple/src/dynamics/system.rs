@@ -17,7 +17,7 @@ use crate::energy::seam::{SeamSpring, Seams};
 use crate::energy::wind::Wind;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
-use crate::scene::{FrictionModel, Tangled, Truncation};
+use crate::scene::{ContactModel, FrictionModel, Tangled, Truncation};
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
@@ -394,17 +394,24 @@ fn contact_system(
         return ContactSystem::default();
     }
     let mut stiffness = vec![0.0; points.len()];
-    let own =
-        scene_state.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
+    let own = scene_state.bodies.iter().flat_map(|body| match contact.model {
+        ContactModel::Barrier => {
+            let mut forces = body.contact_forces(contact.stiffness, contact.thickness);
+            forces.iter_mut().for_each(|force| *force /= contact.thickness);
+            forces
+        }
+        ContactModel::Repulsion => body.repulsion_stiffness(contact.stiffness),
+    });
     // Coincident points are one.
-    for (force, &stands) in own.zip(&surfaces.stands_for) {
-        stiffness[stands as usize] += force / contact.thickness;
+    for (own, &stands) in own.zip(&surfaces.stands_for) {
+        stiffness[stands as usize] += own;
     }
     ContactSystem::new(ContactProperties {
         surfaces,
         points: points.clone(),
         stiffness,
         friction: friction.to_vec(),
+        model: contact.model,
         thickness: contact.thickness,
         untangle: contact.tangled == Tangled::Push,
         friction_model: contact.friction_model,

@@ -12,10 +12,10 @@ use supple::mesh::generate::{
 };
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, FrictionModel,
-    Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin, PinStrength, Placement,
-    Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World,
-    builtin_scenes,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, ContactModel, Cuboid, Expect, Follow,
+    FrictionModel, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin,
+    PinStrength, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled,
+    Tear, Time, Truncation, World, builtin_scenes,
 };
 use supple::solvers::hpbd::HpbdOptions;
 use supple::solvers::octree;
@@ -305,13 +305,11 @@ fn contact() -> BoxedStrategy<Contact> {
     let tangled = prop::sample::select(vec![Tangled::Push, Tangled::Ignore]);
     let friction =
         prop::sample::select(vec![FrictionModel::Smooth, FrictionModel::Adhesive, FrictionModel::Impulse]);
-    (any::<bool>(), number(), prop::option::of(number()), tangled, friction)
-        .prop_map(|(between_bodies, thickness, stiffness, tangled, friction_model)| Contact {
-            between_bodies,
-            thickness,
-            stiffness,
-            tangled,
-            friction_model,
+    let model = prop::sample::select(vec![ContactModel::Barrier, ContactModel::Repulsion]);
+    let truncation = prop::sample::select(vec![Truncation::Vertex, Truncation::Island, Truncation::Global]);
+    (any::<bool>(), number(), prop::option::of(number()), (tangled, friction), (model, truncation))
+        .prop_map(|(between_bodies, thickness, stiffness, (tangled, friction_model), (model, truncation))| {
+            Contact { between_bodies, thickness, stiffness, model, tangled, friction_model, truncation }
         })
         .boxed()
 }

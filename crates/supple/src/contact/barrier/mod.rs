@@ -13,7 +13,12 @@
 //! `D` over the length of an edge. The mollifier `m = c (2 - c)` with `c = |e₁ × e₂|² / (10⁻³ |ē₁|² |ē₂|²)`, at most 1,
 //! fades out pairs of almost parallel edges (ē: the edges at the start), since their closest points jump.
 //!
-//! The stiffness `k = P A / D` gives about the pressure `P` at half the activation distance on the area `A` that a point represents.
+//! With [`ContactModel::Repulsion`] `½ (D - d)²` takes the place of `b` (Wu et al. 2022, section 4.2), with a stiffness a thousand times that of
+//! the material. Its Hessian is constant while a pair is near, and no distance is too small for single precision; but its force ends at
+//! `k D`, so that more than that presses a pair to the limit of the collision-free step. Everything else is the same: pairs, mollifier, friction,
+//! and steps that are truncated before anything meets.
+//!
+//! The stiffness `k = P A / D` of the barrier gives about the pressure `P` at half the activation distance on the area `A` that a point represents.
 //!
 //! Friction acts on pairs that were near at the step's start, with force, normal and weights lagged from then; adhesive friction
 //! (`adhesion`) stores their slip. Friction by impulses is not part of the energy. Tangled pairs have no barrier but a
@@ -48,7 +53,7 @@ use crate::contact::collider::obstacles::{Obstacles, Solid};
 use crate::contact::friction::adhesion::Adhesion;
 use crate::contact::friction::{Friction, FrictionConstraint};
 use crate::contact::{Candidates, Surfaces, Tangle};
-use crate::scene::FrictionModel;
+use crate::scene::{ContactModel, FrictionModel};
 pub(crate) use normal_contacts::ContactKind;
 use normal_contacts::Detection;
 use start_gaps::StartGaps;
@@ -69,6 +74,8 @@ pub struct ContactProperties {
     pub stiffness: Vec<f64>,
     /// Friction coefficient of each point of a body.
     pub friction: Vec<f64>,
+    /// The potential by which they repel each other.
+    pub model: ContactModel,
     /// The distance in metres below which surfaces repel each other.
     pub thickness: f64,
     /// Whether tangled surfaces are separated or ignored.

@@ -4,11 +4,12 @@ use std::sync::{MutexGuard, PoisonError};
 
 use glam::DVec3;
 
-use super::potential::{Mollifier, barrier};
+use super::potential::{Mollifier, barrier, repulsion};
 use super::{ContactProperties, ContactSystem, place};
 use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
 use crate::contact::{Candidate, Candidates, ClosestPoints, PrimitivePair};
+use crate::scene::ContactModel;
 use supple_core::parallel::Found;
 use supple_linear::PointHessians;
 
@@ -162,7 +163,7 @@ impl ContactSystem {
             weights: [1.0, 0.0, 0.0, 0.0],
             normal: found.normal,
             distance: found.distance,
-            barrier: self.scaled_barrier(found.distance, reach, stiffness[p as usize]),
+            barrier: self.scaled_potential(found.distance, reach, stiffness[p as usize]),
             fade: Mollifier::NONE,
             tilts: [[0.0; 4]; 2],
         })
@@ -192,15 +193,19 @@ impl ContactSystem {
             weights: [wa, wb, wc, 0.0],
             normal: found.normal,
             distance: found.distance,
-            barrier: self.scaled_barrier(found.distance, reach, mean),
+            barrier: self.scaled_potential(found.distance, reach, mean),
             fade: Mollifier::NONE,
             tilts: solid.tilts(&corners, &found).map(|[a, b, c]| [a, b, c, 0.0]),
         })
     }
 
     /// `k b`, `k b'` and `k b''` for a stiffness at the thickness of bodies.
-    fn scaled_barrier(&self, distance: f64, reach: f64, stiffness: f64) -> [f64; 3] {
-        barrier(distance, reach).map(|b| stiffness * self.properties.thickness / reach * b)
+    fn scaled_potential(&self, distance: f64, reach: f64, stiffness: f64) -> [f64; 3] {
+        let potential = match self.properties.model {
+            ContactModel::Barrier => barrier(distance, reach),
+            ContactModel::Repulsion => repulsion(distance, reach),
+        };
+        potential.map(|b| stiffness * self.properties.thickness / reach * b)
     }
 
     fn normal_contact(&self, candidate: &Candidate, closest: &ClosestPoints, at: &[DVec3]) -> NormalContact {
@@ -227,7 +232,7 @@ impl ContactSystem {
             weights: closest.weights,
             normal: closest.offset.normalize_or_zero(),
             distance,
-            barrier: self.scaled_barrier(distance, reach, stiffness),
+            barrier: self.scaled_potential(distance, reach, stiffness),
             fade,
             tilts: [[0.0; 4]; 2],
         }

@@ -1,4 +1,4 @@
-//! The barrier `b` of a pair and the mollifier `m` that fades out almost parallel edges.
+//! The barrier `b` of a pair, the repulsion in its place, and the mollifier `m` that fades out almost parallel edges.
 
 use glam::DVec3;
 
@@ -34,4 +34,11 @@ impl Mollifier {
 pub(crate) fn barrier(d: f64, reach: f64) -> [f64; 3] {
     let (off, ln) = (d - reach, (d / reach).ln());
     [-off * off * ln, -2.0 * off * ln - off * off / d, -2.0 * ln - 4.0 * off / d + off * off / (d * d)]
+}
+
+/// `½ (D - d)²` and its derivatives: the repulsion of Wu et al. 2022, section 4.2. It is finite at contact, and its slope is continuous at
+/// the activation distance `D`.
+pub(crate) fn repulsion(d: f64, reach: f64) -> [f64; 3] {
+    let off = d - reach;
+    [0.5 * off * off, off, 1.0]
 }

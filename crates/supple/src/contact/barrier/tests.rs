@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::potential::barrier;
+use super::potential::{barrier, repulsion};
 use super::*;
 use crate::body::{Body, Discretisation};
 use crate::energy::Energy;
@@ -14,6 +14,11 @@ const THICKNESS: f64 = 0.1;
 
 /// Two small cloths of 1 m, the upper one turned and tilted so that vertices, edges and almost parallel edges come near.
 fn two_sheets(turn: f64, friction: f64) -> (ContactSystem, Vec<DVec3>) {
+    sheets_of(ContactModel::Barrier, turn, friction)
+}
+
+/// The same with any potential.
+fn sheets_of(model: ContactModel, turn: f64, friction: f64) -> (ContactSystem, Vec<DVec3>) {
     let lower = scene::Body::from(scene::Body::cloth("lower").size([1.0, 1.0]).vertices([3, 3]));
     let mut upper = scene::Body::cloth("upper").size([1.0, 1.0]).vertices([3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
@@ -26,6 +31,7 @@ fn two_sheets(turn: f64, friction: f64) -> (ContactSystem, Vec<DVec3>) {
         points: Arc::new(points),
         stiffness: (0..18).map(|i| 50.0 + f64::from(i)).collect(),
         friction: vec![friction; 18],
+        model,
         thickness: THICKNESS,
         untangle: true,
         friction_model: FrictionModel::Smooth,
@@ -52,10 +58,25 @@ fn the_barrier_and_its_slope_end_smoothly_and_it_has_no_bound() {
 }
 
 #[test]
+fn the_repulsion_and_its_slope_end_continuously_and_it_is_finite_at_contact() {
+    assert_eq!(repulsion(0.2, 0.2)[..2], [0.0; 2]);
+    assert_eq!(repulsion(0.0, 0.2)[..2], [0.5 * 0.2 * 0.2, -0.2]);
+    for d in [1e-4, 0.03, 0.11, 0.199] {
+        let step = 1e-3 * d;
+        let [low, high] = [d - step, d + step].map(|d| repulsion(d, 0.2));
+        let [_, slope, curvature] = repulsion(d, 0.2);
+        assert!(((high[0] - low[0]) / (2.0 * step) - slope).abs() < 1e-9);
+        assert!(((high[1] - low[1]) / (2.0 * step) - curvature).abs() < 1e-9);
+    }
+}
+
+const MODELS: [ContactModel; 2] = [ContactModel::Barrier, ContactModel::Repulsion];
+
+#[test]
 fn gradients_are_derivatives_and_forces_sum_to_zero() {
     // A rotation of a twentieth of a degree fades edges out, as for almost parallel ones.
-    for turn in [17.0, 0.05, 90.02] {
-        let (contact, mut x) = two_sheets(turn, 0.3);
+    for (turn, model) in [17.0, 0.05, 90.02].into_iter().flat_map(|turn| MODELS.map(|model| (turn, model))) {
+        let (contact, mut x) = sheets_of(model, turn, 0.3);
         assert!(contact.summary(&x).pairs > 10 && contact.summary(&x).crossings == 0);
         x.iter_mut()
             .skip(9)
@@ -69,7 +90,7 @@ fn gradients_are_derivatives_and_forces_sum_to_zero() {
         assert!(scale > 0.1 && total_force(&contact, &x).length() < 1e-12 * scale);
         // Friction is lagged: only without it is the energy rotation-invariant.
         gradient.fill(DVec3::ZERO);
-        two_sheets(turn, 0.0).0.add_gradient(&x, &mut gradient);
+        sheets_of(model, turn, 0.0).0.add_gradient(&x, &mut gradient);
         let torque: DVec3 = x.iter().zip(&gradient).map(|(x, g)| x.cross(*g)).sum();
         assert!(torque.length() < 1e-12 * scale, "{torque}");
     }
@@ -77,9 +98,13 @@ fn gradients_are_derivatives_and_forces_sum_to_zero() {
 
 #[test]
 fn hessians_are_positive_and_exact_where_sheets_approach() {
-    let (mut contact, x) = two_sheets(17.0, 0.3);
+    MODELS.into_iter().for_each(check_hessian);
+}
+
+fn check_hessian(model: ContactModel) {
+    let (mut contact, x) = sheets_of(model, 17.0, 0.3);
     assert!(smallest_eigenvalue(&mut contact, &x) > -1e-12);
-    let (contact, x) = two_sheets(17.0, 0.0);
+    let (contact, x) = sheets_of(model, 17.0, 0.0);
     // All normals are almost vertical: lowering the upper sheet changes distances, but hardly normals.
     let down: Vec<DVec3> = (0..18).map(|i| if i < 9 { DVec3::ZERO } else { -DVec3::Y }).collect();
     let slope = |h: f64| {
@@ -92,12 +117,16 @@ fn hessians_are_positive_and_exact_where_sheets_approach() {
     contact.apply_point_hessians(&x, crate::material::HessianMode::Exact, &down, &mut product);
     let curvature: f64 = product.iter().zip(&down).map(|(p, d)| p.dot(*d)).sum();
     let expected = (slope(1e-6) - slope(-1e-6)) / 2e-6;
-    assert!((curvature / expected - 1.0).abs() < 0.05, "{curvature} {expected}");
+    assert!((curvature / expected - 1.0).abs() < 0.05, "{model:?}: {curvature} {expected}");
 }
 
 #[test]
 fn friction_stays_below_its_coefficient_times_the_normal_force() {
-    let (contact, x) = two_sheets(17.0, 0.3);
+    MODELS.into_iter().for_each(check_friction);
+}
+
+fn check_friction(model: ContactModel) {
+    let (contact, x) = sheets_of(model, 17.0, 0.3);
     let normal: f64 = contact.lock().normal_contacts.iter().map(|contact| -contact.barrier()[1]).sum();
     for slip in [1e-4, 1e-3, 0.01] {
         let moved: Vec<DVec3> =
@@ -105,7 +134,7 @@ fn friction_stays_below_its_coefficient_times_the_normal_force() {
         let mut with = vec![DVec3::ZERO; 18];
         contact.add_gradient(&moved, &mut with);
         let mut without = vec![DVec3::ZERO; 18];
-        two_sheets(17.0, 0.0).0.add_gradient(&moved, &mut without);
+        sheets_of(model, 17.0, 0.0).0.add_gradient(&moved, &mut without);
         let drag: f64 = with[9..].iter().zip(&without[9..]).map(|(a, b)| (*a - *b).x).sum();
         assert!(drag > 0.0 && drag <= 0.3 * normal * (1.0 + 1e-12), "{drag} of {normal}");
         assert!(slip < 1e-3 || drag > 0.25 * normal, "sliding: {drag} of {normal}");

@@ -26,6 +26,17 @@ pub enum FrictionModel {
     Impulse,
 }
 
+/// The potential by which surfaces repel each other below the thickness.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContactModel {
+    /// A barrier that grows without bound towards contact (Li et al. 2020).
+    #[default]
+    Barrier,
+    /// A quadratic potential a thousand times as stiff as the material (Wu et al. 2022).
+    Repulsion,
+}
+
 /// What is shortened where surfaces would meet in an iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,6 +60,8 @@ pub struct Contact {
     pub thickness: f64,
     /// Pressure per metre of thickness at about half of it, in Pa/m [default: from mass and material].
     pub stiffness: Option<f64>,
+    /// The potential of the repulsion.
+    pub model: ContactModel,
     /// The treatment of initial intersections.
     pub tangled: Tangled,
     /// The friction model, at colliders too.
@@ -63,6 +76,7 @@ impl Default for Contact {
             between_bodies: true,
             thickness: 1e-3,
             stiffness: None,
+            model: ContactModel::Barrier,
             tangled: Tangled::Push,
             friction_model: FrictionModel::Smooth,
             truncation: Truncation::Vertex,
