@@ -95,6 +95,23 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
     if run.is_done() {
         warn_of_expectations(run);
     }
+    note_what_remains(run, reports);
+}
+
+/// What is still inside a collider or crosses, after a run in which something was.
+fn note_what_remains(run: &DiskRun, reports: &[FrameReport]) {
+    if reports.is_empty() {
+        return;
+    }
+    let remaining: Vec<String> =
+        run.simulation().notes().into_iter().filter(|note| !run.notes().contains(note)).collect();
+    for note in &remaining {
+        notice(format_args!("note: after frame {}: {note}", run.frame()));
+    }
+    let was_entangled = reports.iter().any(|report| report.crossings.is_some_and(|count| count > 0));
+    if remaining.is_empty() && was_entangled {
+        notice(format_args!("note: after frame {}: nothing is inside a collider or crosses", run.frame()));
+    }
 }
 
 /// Advice for a frame that stopped early.

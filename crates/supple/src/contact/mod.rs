@@ -10,6 +10,7 @@
 //! | `forces` | contact forces on points, colliders and between bodies |
 //! | `friction` | smooth, adhesive and impulse friction |
 //! | `intersection` | intersections: at the start, in a frame, points inside closed bodies |
+//! | `released` | what is left out of contact with a collider, since it is inside |
 //! | `surfaces` | the surfaces of all bodies as triangles, edges and vertices over points |
 //!
 //! `hpbd` keeps its particles apart by its own rules, and `octree` can resolve penetrations: both are with their solver family.
@@ -23,6 +24,7 @@ mod distance;
 pub mod forces;
 pub mod friction;
 mod intersection;
+mod released;
 mod surfaces;
 
 #[cfg(test)]
@@ -33,6 +35,8 @@ pub use ccd::time_of_impact::time_of_impact;
 pub(crate) use collider::mesh_source::MeshSource;
 pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use distance::closest_points::{ClosestPoints, PrimitivePair};
+pub(crate) use intersection::enclosure::{EnclosedSpot, EnclosingMeshes, Enclosures, clusters};
 pub use intersection::inside::InsideCheck;
 pub use intersection::tangle::{Piercing, Tangle};
+pub use released::Released;
 pub use surfaces::Surfaces;

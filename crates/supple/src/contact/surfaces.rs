@@ -202,6 +202,11 @@ impl Surfaces {
         &self.triangles[..self.body_triangles]
     }
 
+    /// The triangles of colliders.
+    pub(crate) fn driven_triangles(&self) -> &[[u32; 3]] {
+        &self.triangles[self.body_triangles..]
+    }
+
     /// The collider to which a point belongs, by its number among the colliders.
     pub fn collider(&self, point: u32) -> Option<usize> {
         (self.body(point) as usize).checked_sub(self.bodies)

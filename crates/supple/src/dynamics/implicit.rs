@@ -19,7 +19,7 @@ use crate::contact::barrier::ContactSummary;
 use crate::contact::forces::ContactForces;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
-use crate::scene::{Method, Mode, Tangled, Truncation};
+use crate::scene::{Method, Mode, Truncation};
 use crate::scene_state::SceneState;
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
@@ -42,9 +42,6 @@ const WIND_ROUNDS: u32 = 20;
 
 /// Units in the last place by which positions are perturbed to measure the rounding of forces.
 const LAST_PLACES: f64 = 4.0;
-
-/// How many intersecting triangles are listed for the user.
-const NAMED_CROSSINGS: usize = 5;
 
 /// How often a step is continued if parts have crossed at its end.
 const COLLISION_ROUNDS: u32 = 2;
@@ -146,11 +143,13 @@ impl ImplicitStepper {
         )?;
         self.system.pose_hard_colliders(scene_state, span)?;
         let [step, damped] = inertia_and_damping(scene_state.mode, dt);
-        self.system.begin_step(scene_state, &self.x, &self.v, [end, dt, step]);
         let work = &mut self.work;
         work.next.clone_from(&self.x);
         self.system.apply_pins(scene_state, end, &mut work.next, &mut work.fixed)?;
         work.pinned.clone_from(&work.next);
+        self.system.contact_system.hold_points(&work.fixed, &self.x, &work.pinned);
+        self.system.begin_step(scene_state, &self.x, &self.v, [end, dt, step]);
+        let work = &mut self.work;
         if self.minimiser.is_none() || work.fixed != self.fixed {
             self.fixed.clone_from(&work.fixed);
             self.analyse(scene_state)?;
@@ -509,6 +508,11 @@ impl Stepper for ImplicitStepper {
         // A problem with a collider is reported by the step.
         let _ = self.system.pose_hard_colliders(scene_state, [scene_state.time; 2]);
         if !self.system.contact_system.is_empty() {
+            let (mut targets, mut fixed) = (self.x.clone(), Vec::new());
+            // So is a problem with a pin.
+            if self.system.apply_pins(scene_state, scene_state.time, &mut targets, &mut fixed).is_ok() {
+                self.system.contact_system.hold_points(&fixed, &self.x, &targets);
+            }
             self.system.contact_system.update_tangle(&self.x);
             self.system.contact_system.begin_bodies(
                 &before.contact_system,
@@ -598,22 +602,7 @@ impl Stepper for ImplicitStepper {
     }
 
     fn notes(&self, scene_state: &SceneState) -> Vec<String> {
-        let crossings = &self.system.contact_system.tangle().crossings;
-        if crossings.is_empty() {
-            return Vec::new();
-        }
-        let fate = match scene_state.contact.tangled {
-            Tangled::Push => "they will be separated gradually",
-            Tangled::Ignore => "they pass through each other until they are apart",
-        };
-        let named = crossings.iter().take(NAMED_CROSSINGS);
-        let mut names: Vec<String> =
-            named.map(|pair| self.system.name_crossing(scene_state, *pair)).collect();
-        if crossings.len() > NAMED_CROSSINGS {
-            names.push("...".to_owned());
-        }
-        let count = crossings.len();
-        vec![format!("{count} pairs of triangles intersect at the start ({}); {fate}", names.join("; "))]
+        self.system.entanglement_notes(scene_state, &self.x)
     }
 
     fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {

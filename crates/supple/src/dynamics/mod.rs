@@ -4,6 +4,7 @@ pub(crate) mod conforming;
 mod declaration;
 mod driven_step;
 pub(crate) mod elasticity;
+mod entanglement_notes;
 mod implicit;
 pub(crate) mod method;
 pub mod optimize;

@@ -215,19 +215,6 @@ impl System {
         self.attachments.attach(weights.iter().map(|&(v, w)| (v + first, w)), constraint);
     }
 
-    /// Two triangles by their bodies and vertices.
-    pub(super) fn name_crossing(&self, scene_state: &SceneState, pair: [u32; 2]) -> String {
-        let surfaces = self.contact_system.surfaces();
-        let name = |t: u32| {
-            let corners = surfaces.triangles[t as usize];
-            let body = surfaces.body(corners[0]) as usize;
-            let first: usize = scene_state.bodies[..body].iter().map(|body| body.embedding.len()).sum();
-            let [a, b, c] = corners.map(|p| p as usize - first);
-            format!("`{}` at vertices {a}, {b}, {c}", scene_state.bodies[body].name)
-        };
-        format!("{} with {}", name(pair[0]), name(pair[1]))
-    }
-
     /// Analyses which vertices are coupled and binds the energies to it.
     pub(super) fn analyse(&mut self, scene_state: &SceneState, fixed: &[bool]) -> BlockPattern {
         let mut pairs = Vec::new();

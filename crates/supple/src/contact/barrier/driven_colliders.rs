@@ -38,6 +38,8 @@ impl ContactSystem {
             (all.len()..count).for_each(|_| all.push([]));
             let candidates = Candidates::new(surfaces, *simd);
             *self.found_mut() = Detection { candidates, ..Detection::default() };
+            self.released.clear();
+            self.tangled = true;
         }
         self.found_mut().known = false;
         Ok(())

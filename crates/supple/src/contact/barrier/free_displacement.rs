@@ -100,7 +100,7 @@ impl ContactSystem {
         [at, end]: [&[DVec3]; 2],
         until: f64,
     ) -> f64 {
-        if !matches!(way.start, Solid::Round { .. }) || !t.iter().any(|p| self.meets(*p, index)) {
+        if !matches!(way.start, Solid::Round { .. }) || !self.meets_triangle(t, index) {
             return until;
         }
         let surfaces = &self.properties.surfaces;
@@ -167,8 +167,12 @@ impl ContactSystem {
 
     /// Whether a point of a body meets a sphere, capsule or plane: it belongs to a triangle and is not released.
     pub(super) fn meets(&self, point: u32, collider: usize) -> bool {
-        self.properties.stiffness[point as usize] > 0.0
-            && (self.released.is_empty() || self.released.binary_search(&[collider as u32, point]).is_err())
+        self.properties.stiffness[point as usize] > 0.0 && !self.released.has_point(collider as u32, point)
+    }
+
+    /// Whether a triangle of a body meets a sphere or capsule.
+    pub(super) fn meets_triangle(&self, triangle: [u32; 3], collider: usize) -> bool {
+        !self.released.has_triangle(collider as u32, triangle)
     }
 }
 

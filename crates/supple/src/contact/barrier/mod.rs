@@ -52,7 +52,7 @@ use crate::body::Embedding;
 use crate::contact::collider::obstacles::{Obstacles, Solid};
 use crate::contact::friction::adhesion::Adhesion;
 use crate::contact::friction::{Friction, FrictionConstraint};
-use crate::contact::{Candidates, Surfaces, Tangle};
+use crate::contact::{Candidates, Released, Surfaces};
 use crate::scene::{ContactModel, FrictionModel};
 pub(crate) use normal_contacts::ContactKind;
 use normal_contacts::Detection;
@@ -61,7 +61,8 @@ use supple_core::Error;
 use supple_core::parallel::CHUNK;
 use supple_core::simd::Simd;
 use supple_core::state::{StateReader, StateWriter};
-use untangling::UntanglingSpring;
+pub use untangling::{Entanglement, PUSH_SPEED};
+use untangling::{HeldPoints, UntanglingSpring};
 
 /// The part of a system that contact needs.
 #[derive(Debug, Default)]
@@ -110,14 +111,15 @@ pub struct ContactSystem {
     friction: Friction,
     /// Whether intersections are possible.
     tangled: bool,
-    tangle: Tangle,
+    entanglement: Entanglement,
+    held: HeldPoints,
     start_gaps: StartGaps,
     obstacles: Obstacles,
     /// The control points of the colliders after the fraction `pose` of the step.
     driven: Vec<DVec3>,
     pose: f64,
-    /// Points that are released from contact with a collider since they are inside: collider and point, sorted.
-    released: Vec<[u32; 2]>,
+    /// What is released from contact with a collider since it is inside.
+    released: Released,
     /// Spheres, capsules and planes where they are now, by collider.
     solids: Vec<(u32, Solid)>,
     detection: Mutex<Detection>,
@@ -146,9 +148,9 @@ impl ContactSystem {
         &self.properties.surfaces
     }
 
-    /// The intersections.
-    pub fn tangle(&self) -> &Tangle {
-        &self.tangle
+    /// The names of colliders, by number.
+    pub(crate) fn collider_name(&self, index: usize) -> &str {
+        self.obstacles.name(index)
     }
 
     /// Sets how near bodies may come to each other at a time before they repel.
@@ -171,6 +173,13 @@ impl ContactSystem {
         self.start_gaps = gaps;
         let ContactProperties { friction_model, thickness, .. } = self.properties;
         self.friction = Friction::over(friction_model, dt, thickness);
+        self.tangled = self.tangled || {
+            let mut at = std::mem::take(&mut self.found_mut().to);
+            place(&self.properties.points, x, &self.driven, &mut at);
+            let inside = self.is_any_in_solids(&at);
+            self.found_mut().to = at;
+            inside
+        };
         if self.tangled {
             self.update_tangle(x);
         }
@@ -178,11 +187,10 @@ impl ContactSystem {
         let mut friction_constraints = std::mem::take(&mut self.friction_constraints);
         untangling_springs.clear();
         friction_constraints.clear();
-        self.release_from_solids(x, dt, &mut untangling_springs);
         self.found_mut().known = false;
         let found = self.normal_contacts(x);
         if self.tangled && self.properties.untangle {
-            self.find_untangling_springs(&found.at, &mut untangling_springs);
+            self.find_untangling_springs(dt, &found.at, &mut untangling_springs);
         }
         if self.properties.friction_model != FrictionModel::Impulse {
             friction_constraints
@@ -231,9 +239,11 @@ impl ContactSystem {
         self.tangled = state.whole()? != 0;
         self.adhesion.restore(state)?;
         self.start_gaps.restore(&state.numbers(self.start_gaps.saved_len())?);
-        self.tangle = Tangle::default();
+        self.entanglement = Entanglement::default();
+        self.released.clear();
         let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
         found.candidates.set_loose(&[]);
+        found.candidates.set_released(&self.released);
         found.known = false;
         Ok(())
     }
@@ -241,7 +251,7 @@ impl ContactSystem {
     /// Statistics at `x`.
     pub fn summary(&self, x: &[DVec3]) -> ContactSummary {
         let mut summary =
-            ContactSummary { crossings: self.tangle.crossings.len() as u32, ..Default::default() };
+            ContactSummary { crossings: self.entanglement.crossings().len() as u32, ..Default::default() };
         if self.is_empty() {
             return summary;
         }

@@ -8,7 +8,7 @@ use super::potential::{Mollifier, barrier, repulsion};
 use super::{ContactProperties, ContactSystem, place};
 use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
-use crate::contact::{Candidate, Candidates, ClosestPoints, PrimitivePair};
+use crate::contact::{Candidate, Candidates, ClosestPoints, EnclosingMeshes, PrimitivePair};
 use crate::scene::ContactModel;
 use supple_core::parallel::Found;
 use supple_linear::PointHessians;
@@ -35,6 +35,8 @@ pub(super) struct Detection {
     pub(super) collisions: Found<Collision>,
     pub(super) solid_collisions: Found<Collision>,
     pub(super) vertices: Vec<u32>,
+    /// Colliders that are meshes, for what is inside of them.
+    pub(super) enclosing: EnclosingMeshes,
 }
 
 impl Detection {
@@ -185,7 +187,7 @@ impl ContactSystem {
         let found = solid.to_triangle_if_near(&corners, reach)?;
         let [a, b, c] = t;
         let [wa, wb, wc] = found.weights;
-        let is_near = found.distance < reach && t.iter().any(|p| self.meets(*p, index));
+        let is_near = found.distance < reach && self.meets_triangle(t, index);
         let mean = t.iter().map(|p| stiffness[*p as usize]).sum::<f64>() / 6.0;
         is_near.then(|| NormalContact {
             kind: ContactKind::TriangleSolid(index as u32),

@@ -1,14 +1,29 @@
-//! Springs that part surfaces which cross, and push points out of colliders.
+//! What starts inside colliders, or crosses, comes apart gradually.
+//!
+//! At the start of a step all of it is found from the positions alone, so that nothing has to be remembered. It is released from contact with
+//! what it is inside of or crosses, primitive by primitive, and springs pull it out, by no more than [`PUSH_SPEED`] relative to the
+//! collider. What has come out takes part in contact again, and cannot return.
 
 use std::sync::PoisonError;
 
 use glam::DVec3;
 
+use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
-use crate::contact::Tangle;
 use crate::contact::collider::obstacles::Solid;
+use crate::contact::{EnclosedSpot, Enclosures, PrimitivePair, Released, Tangle};
+use supple_core::Aabb;
 
-/// A spring on `Σ wᵢ pᵢ` of an edge that passes through a triangle.
+/// The speed in m/s, relative to the collider or the other surface, at which what is inside or crosses is pulled out.
+pub const PUSH_SPEED: f64 = 0.3;
+
+/// How near a primitive of a crossing triangle must be to what it crosses to be released too, over the thickness.
+const HARDLY_CLEAR: f64 = 0.01;
+
+/// How near to a collider a pinned point is on it, over the collider's thickness.
+const ON_SURFACE: f64 = 0.1;
+
+/// A spring on `Σ wᵢ pᵢ`: of what is inside a collider, or of an edge that passes through a triangle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UntanglingSpring {
     pub(super) points: [u32; 5],
@@ -17,75 +32,242 @@ pub(super) struct UntanglingSpring {
     pub(super) stiffness: f64,
 }
 
-impl ContactSystem {
-    /// Updates the intersections at `x`.
-    pub fn update_tangle(&mut self, x: &[DVec3]) {
-        let Self { properties, detection, tangle, .. } = self;
-        let found = detection.get_mut().unwrap_or_else(PoisonError::into_inner);
-        place(&properties.points, x, &self.driven, &mut found.at);
-        *tangle = Tangle::find(&properties.surfaces, &mut found.candidates, &found.at);
-        found.candidates.set_loose(&tangle.loose);
-        found.known = false;
-        self.tangled = !self.tangle.crossings.is_empty();
+/// What is inside or crosses at some positions.
+#[derive(Debug, Default)]
+pub struct Entanglement {
+    pub(super) tangle: Tangle,
+    /// What is inside colliders.
+    pub(crate) spots: Vec<EnclosedSpot>,
+    /// Pairs of triangles of bodies with each other or with open colliders, and those that cross a collider with nothing inside.
+    pub(crate) contours: Vec<[u32; 2]>,
+}
+
+/// Points that are held by hard pins.
+#[derive(Debug, Default)]
+pub(super) struct HeldPoints {
+    /// Each with its position at the step's end, sorted.
+    list: Vec<(u32, DVec3)>,
+    /// Collider and point of those that are on or inside a collider, sorted.
+    pub(super) inside: Vec<[u32; 2]>,
+}
+
+impl Entanglement {
+    /// Whether everything is apart.
+    pub fn is_empty(&self) -> bool {
+        self.tangle.crossings.is_empty() && self.spots.is_empty()
     }
 
-    pub(super) fn find_untangling_springs(
-        &self,
-        at: &[DVec3],
-        untangling_springs: &mut Vec<UntanglingSpring>,
-    ) {
+    /// The pairs of triangles that cross.
+    pub fn crossings(&self) -> &[[u32; 2]] {
+        &self.tangle.crossings
+    }
+}
+
+impl ContactSystem {
+    /// Finds what crosses or is inside colliders at `x`, and releases it.
+    pub fn update_tangle(&mut self, x: &[DVec3]) {
+        let mut found = std::mem::take(self.found_mut());
+        place(&self.properties.points, x, &self.driven, &mut found.at);
+        let entanglement = self.find_entanglement(&mut found);
+        let Detection { candidates, at, known, .. } = &mut found;
+        let mut released = std::mem::take(&mut self.released);
+        self.release(&entanglement, at, &mut released);
+        candidates.set_loose(&entanglement.tangle.loose);
+        candidates.set_released(&released);
+        *known = false;
+        *self.found_mut() = found;
+        self.tangled = !entanglement.is_empty() || !self.held.inside.is_empty();
+        (self.released, self.entanglement) = (released, entanglement);
+    }
+
+    /// What crosses or is inside colliders at `x`, whatever is released now.
+    pub fn entanglement(&self, x: &[DVec3]) -> Entanglement {
+        if self.is_empty() {
+            return Entanglement::default();
+        }
+        let mut found = self.detection.lock().unwrap_or_else(PoisonError::into_inner);
+        place(&self.properties.points, x, &self.driven, &mut found.at);
+        found.known = false;
+        self.find_entanglement(&mut found)
+    }
+
+    /// The hard-pinned points that are on or inside colliders: collider and point.
+    pub fn pinned_inside(&self) -> &[[u32; 2]] {
+        &self.held.inside
+    }
+
+    fn find_entanglement(&self, found: &mut Detection) -> Entanglement {
+        let Detection { candidates, at, enclosing, to: end, .. } = found;
+        let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        let tangle = Tangle::find(surfaces, candidates, at);
+        enclosing.pose(surfaces, &self.obstacles, &self.driven);
+        self.obstacles.peek_end(&self.driven, end);
+        let enclosures = Enclosures {
+            surfaces,
+            obstacles: &self.obstacles,
+            meshes: enclosing,
+            solids: &self.solids,
+            driven: &self.driven,
+            end,
+        };
+        let held = |p: u32| self.held.list.binary_search_by_key(&p, |(point, _)| *point).is_ok();
+        let meets = |p: u32| stiffness[p as usize] > 0.0 && !held(p);
+        let of_bodies = surfaces.body_triangles().len() as u32;
+        let (mut between, with_colliders): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
+            tangle.crossings.iter().partition(|pair| pair[1] < of_bodies);
+        let (spots, contours) = enclosures.find(at, &with_colliders, &self.held.inside, meets);
+        between.extend(contours);
+        Entanglement { tangle, spots, contours: between }
+    }
+
+    /// Collects what is released from colliders.
+    fn release(&self, entanglement: &Entanglement, at: &[DVec3], released: &mut Released) {
+        let ContactProperties { surfaces, thickness, .. } = &self.properties;
+        released.clear();
+        self.held.inside.iter().for_each(|&[collider, point]| released.add_point(collider, point));
+        for spot in &entanglement.spots {
+            match spot.vertex() {
+                Some(vertex) => released.add_point(spot.collider, vertex),
+                None => released.add_triangle(spot.collider, spot.points),
+            }
+        }
+        for &[own, other] in entanglement.crossings() {
+            let [t, other] = [own, other].map(|t| surfaces.triangles[t as usize]);
+            let Some(collider) = surfaces.collider(other[0]) else { continue };
+            released.add_triangle(collider as u32, t);
+            let near = HARDLY_CLEAR * thickness;
+            for i in 0..3 {
+                if vertex_to_triangle(t[i], other, at) < near {
+                    released.add_point(collider as u32, t[i]);
+                }
+                let edge = [t[i], t[(i + 1) % 3]];
+                if edge_to_triangle(edge, other, at) < near {
+                    released.add_edge(collider as u32, edge);
+                }
+            }
+        }
+        released.complete(surfaces.body_triangles());
+    }
+
+    /// Finds the springs that pull everything out in a step of `dt` seconds, at the points' positions.
+    pub(super) fn find_untangling_springs(&self, dt: f64, at: &[DVec3], springs: &mut Vec<UntanglingSpring>) {
         let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
-        for piercing in self.tangle.piercings(surfaces, at) {
+        let farthest = PUSH_SPEED * dt;
+        let Entanglement { spots, contours, .. } = &self.entanglement;
+        for spot in spots.iter().filter(|spot| !spot.locked) {
+            let ([a, b, c], [wa, wb, wc]) = (spot.points, spot.weights);
+            let out = (spot.depth + self.obstacles.thickness(spot.collider as usize)).min(farthest);
+            let here = combine(&spot.points, &spot.weights, at);
+            let mean = spot.points.iter().map(|p| stiffness[*p as usize]).sum::<f64>() / 3.0;
+            springs.push(UntanglingSpring {
+                points: [a, b, c, a, a],
+                weights: [wa, wb, wc, 0.0, 0.0],
+                target: here + spot.carried + out * spot.normal,
+                stiffness: mean,
+            });
+        }
+        let out = thickness.min(farthest);
+        for piercing in Tangle::piercings(contours, surfaces, at) {
             let of = piercing.points.map(|p| stiffness.get(p as usize).copied().unwrap_or(0.0));
-            untangling_springs.push(UntanglingSpring {
+            springs.push(UntanglingSpring {
                 points: piercing.points,
                 weights: piercing.weights,
-                target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.direction,
+                target: combine(&piercing.points, &piercing.weights, at) + out * piercing.direction,
                 stiffness: of.iter().sum::<f64>() / 5.0,
             });
         }
     }
 
-    /// Releases the points that are inside spheres, capsules and planes from contact with them, and finds the springs that push them out.
-    pub(super) fn release_from_solids(&mut self, x: &[DVec3], dt: f64, springs: &mut Vec<UntanglingSpring>) {
-        let mut at = std::mem::take(&mut self.found_mut().to);
-        place(&self.properties.points, x, &self.driven, &mut at);
-        let ContactProperties { surfaces, stiffness, thickness, untangle, .. } = &self.properties;
-        let bodies = surfaces.body_points();
-        self.released.clear();
-        let push = thickness.max(PUSH_SPEED * dt);
-        for index in 0..self.obstacles.len() {
-            let Some(solid) = self.obstacles.solid(index, &at[bodies..], self.pose) else { continue };
-            for p in (0..bodies as u32).filter(|p| stiffness[*p as usize] > 0.0) {
-                let found = solid.to_vertex(at[p as usize]);
-                if found.distance > 0.0 {
-                    continue;
-                }
-                self.released.push([index as u32, p]);
-                if *untangle {
-                    let out = (*thickness - found.distance).min(push);
-                    springs.push(UntanglingSpring {
-                        points: [p; 5],
-                        weights: [1.0, 0.0, 0.0, 0.0, 0.0],
-                        target: at[p as usize] + out * found.normal,
-                        stiffness: stiffness[p as usize],
-                    });
-                }
+    /// Whether a vertex is inside a sphere, capsule or plane, at the points' positions.
+    pub(super) fn is_any_in_solids(&self, at: &[DVec3]) -> bool {
+        let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        let points = || (0..surfaces.body_points()).filter(|&p| stiffness[p] > 0.0);
+        let encloses = |solid: &Solid| points().any(|p| solid.to_vertex(at[p]).distance <= 0.0);
+        self.solids.iter().any(|(_, solid)| encloses(solid))
+    }
+
+    /// Takes the unknowns that are fixed in a step, and their positions at its end. Points on or inside a collider, now or then, are
+    /// released from it with the faces at them. Follows [`Self::pose_colliders`].
+    pub(crate) fn hold_points(&mut self, fixed: &[bool], x: &[DVec3], targets: &[DVec3]) {
+        let ContactProperties { surfaces, points, stiffness, .. } = &self.properties;
+        let mut held = std::mem::take(&mut self.held);
+        held.list.clear();
+        let before = std::mem::take(&mut held.inside);
+        if self.obstacles.len() > 0 && fixed.contains(&true) {
+            let is_held = |p: usize| {
+                let weights = points.weights(p);
+                stiffness[p] > 0.0 && !weights.is_empty() && weights.iter().all(|(v, _)| fixed[*v as usize])
+            };
+            let all = (0..surfaces.body_points()).filter(|&p| is_held(p));
+            held.list.extend(all.map(|p| (p as u32, points.position(p, targets))));
+            self.find_held_inside(&mut held, x);
+        }
+        self.tangled |= before != held.inside;
+        self.held = held;
+    }
+
+    fn find_held_inside(&mut self, held: &mut HeldPoints, x: &[DVec3]) {
+        let mut found = std::mem::take(self.found_mut());
+        let Detection { enclosing, to: end, .. } = &mut found;
+        let ContactProperties { surfaces, points, .. } = &self.properties;
+        self.obstacles.peek_end(&self.driven, end);
+        let now = held.list.iter().map(|&(p, _)| points.position(p as usize, x));
+        let now: Vec<(u32, DVec3)> = held.list.iter().map(|(p, _)| *p).zip(now).collect();
+        let mut solids = Vec::new();
+        for (places, driven, pose) in [(&now, &self.driven, self.pose), (&held.list, &*end, 1.0)] {
+            let near = |index: usize| self.may_hold(index, places, driven);
+            if !(0..self.obstacles.len()).any(near) {
+                continue;
             }
-            if matches!(solid, Solid::Round { .. }) {
-                for t in surfaces.body_triangles() {
-                    let corners = t.map(|p| at[p as usize]);
-                    if solid.to_triangle_if_near(&corners, 0.0).is_some_and(|found| found.distance <= 0.0) {
-                        self.released.extend(t.map(|p| [index as u32, p]));
-                    }
-                }
+            enclosing.pose(surfaces, &self.obstacles, driven);
+            solids.clear();
+            let solid = |index: usize| Some((index as u32, self.obstacles.solid(index, driven, pose)?));
+            solids.extend((0..self.obstacles.len()).filter_map(solid));
+            let (obstacles, meshes, solids) = (&self.obstacles, &*enclosing, &solids[..]);
+            let enclosures = Enclosures { surfaces, obstacles, meshes, solids, driven, end: driven };
+            for index in (0..self.obstacles.len()).filter(|&index| near(index)) {
+                let near = ON_SURFACE * self.obstacles.thickness(index);
+                let is_on = |place: DVec3| {
+                    enclosures.exit(index, place, near).is_some_and(|exit| exit.distance <= near)
+                };
+                let on = places.iter().filter(|(_, place)| is_on(*place));
+                held.inside.extend(on.map(|(p, _)| [index as u32, *p]));
             }
         }
-        self.released.sort_unstable();
-        self.released.dedup();
-        self.found_mut().to = at;
+        held.inside.sort_unstable();
+        held.inside.dedup();
+        *self.found_mut() = found;
+    }
+
+    /// Whether one of some places may be on or inside a collider with these control points.
+    fn may_hold(&self, index: usize, places: &[(u32, DVec3)], driven: &[DVec3]) -> bool {
+        if self.solids.iter().any(|(solid, _)| *solid as usize == index) {
+            return true;
+        }
+        let bounds = Aabb::of_points(&driven[self.obstacles.points_of(index)]);
+        let near = ON_SURFACE * self.obstacles.thickness(index);
+        places.iter().any(|(_, place)| bounds.distance_squared(*place) <= near * near)
     }
 }
 
-/// How fast points that are inside colliders are pushed out, in m/s.
-const PUSH_SPEED: f64 = 0.3;
+fn vertex_to_triangle(p: u32, [a, b, c]: [u32; 3], at: &[DVec3]) -> f64 {
+    PrimitivePair::VertexTriangle.distance(&[p, a, b, c].map(|p| at[p as usize]))
+}
+
+/// The distance of an edge from a triangle, which is zero if it passes through.
+fn edge_to_triangle([p, q]: [u32; 2], t: [u32; 3], at: &[DVec3]) -> f64 {
+    let ends = [p, q].map(|p| vertex_to_triangle(p, t, at));
+    let sides = [0, 1, 2]
+        .map(|i| PrimitivePair::EdgeEdge.distance(&[p, q, t[i], t[(i + 1) % 3]].map(|p| at[p as usize])));
+    let mut least = ends.into_iter().chain(sides).fold(f64::INFINITY, f64::min);
+    let [a, b, c] = t.map(|p| at[p as usize]);
+    let normal = (b - a).cross(c - a);
+    let [from, to] = [p, q].map(|p| at[p as usize]);
+    let [below, above] = [from, to].map(|p| normal.dot(p - a));
+    if below * above < 0.0 {
+        let place = from.lerp(to, below / (below - above));
+        let gap = supple_mesh::geometry::triangle::closest_point(&[a, b, c], place).point.distance(place);
+        least = least.min(gap);
+    }
+    least
+}

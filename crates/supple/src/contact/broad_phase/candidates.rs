@@ -20,6 +20,7 @@ use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_pat
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
 use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact_within};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
+use crate::contact::released::Released;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::simd::{Simd, WIDTH, dispatch};
@@ -138,6 +139,8 @@ pub struct Candidates {
     drifts: Drifts,
     /// Tangled points: pairs of only such points are left out. Empty without any.
     loose: Vec<bool>,
+    /// What is left out of contact with colliders.
+    released: Released,
 }
 
 /// Workspace for the drifts of all patches.
@@ -177,6 +180,14 @@ impl Candidates {
         if self.loose != loose {
             self.loose.clear();
             self.loose.extend_from_slice(loose);
+            self.forget();
+        }
+    }
+
+    /// Excludes pairs of colliders and of what is released from them.
+    pub fn set_released(&mut self, released: &Released) {
+        if self.released != *released {
+            self.released.clone_from(released);
             self.forget();
         }
     }
@@ -351,9 +362,10 @@ impl Candidates {
     fn build_cached(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.valid_range = self.next_range * thickness;
         self.cached_at.clone_from(&self.from);
-        let Self { chunks, patches, tree, shapes, from, loose, simd, .. } = self;
+        let Self { chunks, patches, tree, shapes, from, loose, released, simd, .. } = self;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
-        let search = Search { surfaces, thickness, loose, patches, shapes, still: true, simd: *simd };
+        let still = true;
+        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
         let within = within(thickness) + self.valid_range;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.cached.clear();
@@ -393,14 +405,15 @@ impl Candidates {
 
     /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the cached list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
-        let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, simd, .. } = self;
+        let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, released, simd, .. } = self;
         tree.refit(|patch| SweptAabb {
             bounds: patches[patch].bounds(from),
             moves: patches[patch].bounds(moves),
         });
         find_drifts(patches, &self.cached_at, from, &mut drifts.since_cached);
         find_drifts(patches, &self.cached_at, to, &mut drifts.cached_to_end);
-        let search = Search { surfaces, thickness, loose, patches, shapes, still: false, simd: *simd };
+        let still = false;
+        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
         let (within, valid_range, drifts) = (within(thickness), self.valid_range, &*drifts);
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.begin();
@@ -532,6 +545,7 @@ struct Search<'a> {
     surfaces: &'a Surfaces,
     thickness: f64,
     loose: &'a [bool],
+    released: &'a Released,
     patches: &'a [Patch],
     shapes: &'a [Shape],
     /// Whether everything is stationary.
@@ -553,7 +567,8 @@ impl Search<'_> {
         let same = pair[0] == pair[1];
         dispatch(simd, FindNear { surfaces, first, second, same, still, within, near });
         for &Near { kind, points, distance } in near.iter() {
-            if !self.is_loose(points) && !surfaces.are_sewn(kind, points) {
+            let is_left_out = self.is_loose(points) || self.released.has_pair(kind, points, surfaces);
+            if !is_left_out && !surfaces.are_sewn(kind, points) {
                 let reach = surfaces.reach(kind, points, self.thickness);
                 found.push(Candidate { kind, points, reach, distance });
             }

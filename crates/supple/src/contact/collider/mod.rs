@@ -5,4 +5,4 @@ pub(crate) mod obstacles;
 pub mod penalty;
 pub(crate) mod posed;
 mod shape;
-mod signed_mesh;
+pub(crate) mod signed_mesh;

@@ -360,6 +360,22 @@ impl Obstacles {
         Ok(())
     }
 
+    /// Where the control points that are at `now` will be at the step's end; a frame that cannot be read is reported by the step itself.
+    pub(crate) fn peek_end(&self, now: &[DVec3], end: &mut Vec<DVec3>) {
+        end.clear();
+        end.extend_from_slice(now);
+        for obstacle in self.list.iter().filter(|obstacle| !obstacle.rests(self.span)) {
+            let read = match &obstacle.form {
+                Form::Mesh(mesh) if mesh.source.deforms() => mesh.source.at(self.span[1]).ok(),
+                _ => None,
+            };
+            let pose = obstacle.pose(self.span[1]);
+            for (i, end) in end[obstacle.points()].iter_mut().enumerate() {
+                *end = pose.apply(read.as_ref().map_or_else(|| obstacle.local(i), |read| read[i]));
+            }
+        }
+    }
+
     /// Ends a step with the control points `at`.
     pub(crate) fn end(&mut self, at: &[DVec3]) {
         for obstacle in &mut self.list {
@@ -410,6 +426,21 @@ impl Obstacles {
             }
             _ => Some(Solid::HalfSpace { point: a, normal: (b - a).normalize_or(DVec3::Y) }),
         }
+    }
+
+    /// The control points of a collider among those of all.
+    pub(crate) fn points_of(&self, index: usize) -> std::ops::Range<usize> {
+        self.list[index].points()
+    }
+
+    /// The name of a collider.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        &self.list[index].collider.name
+    }
+
+    /// The distance in metres below which a collider repels bodies.
+    pub(crate) fn thickness(&self, index: usize) -> f64 {
+        self.list[index].thickness()
     }
 
     /// The number of colliders.

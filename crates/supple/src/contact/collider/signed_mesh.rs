@@ -72,6 +72,16 @@ impl SignedMesh {
         Separation { distance: sign * closest.distance, normal: (sign * offset).normalize_or(smooth) }
     }
 
+    /// The nearest point of a mesh, and the signed distance to it; that of an open mesh is positive.
+    pub(crate) fn nearest(&self, point: DVec3) -> Option<(ClosestPoint, Separation)> {
+        let closest = self.closest(point)?;
+        let offset = point - closest.point;
+        let inside = self.closed && self.winding.is_inside(point);
+        let sign = if inside { -1.0 } else { 1.0 };
+        let normal = (sign * offset).normalize_or(self.normal(&closest));
+        Some((closest, Separation { distance: sign * closest.distance, normal }))
+    }
+
     /// The same for a point that came from `from`: where it passed through an open mesh from the front, or was in contact and did not
     /// come back, it is behind, however deep.
     pub(crate) fn separation_after(&self, from: DVec3, point: DVec3, shell: f64) -> Separation {

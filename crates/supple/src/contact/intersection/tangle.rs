@@ -37,20 +37,22 @@ pub struct Piercing {
 }
 
 impl Tangle {
-    /// The current intersections.
+    /// The current intersections; the points around those of bodies with each other are released.
     pub fn find(surfaces: &Surfaces, candidates: &mut Candidates, at: &[DVec3]) -> Self {
         let corners = |t: u32| surfaces.triangles[t as usize];
         let crossings = candidates.meeting_triangles(surfaces, at, |a, b| {
             !surfaces.share_a_seam(a, b) && triangles_overlap(at, corners(a), corners(b))
         });
-        let loose = if crossings.is_empty() { Vec::new() } else { loose_points(surfaces, &crossings) };
+        let of_bodies = surfaces.body_triangles().len() as u32;
+        let between: Vec<[u32; 2]> = crossings.iter().filter(|pair| pair[1] < of_bodies).copied().collect();
+        let loose = if between.is_empty() { Vec::new() } else { loose_points(surfaces, &between) };
         Self { crossings, loose }
     }
 
-    /// Every edge that passes through a triangle, with its exit direction.
-    pub fn piercings(&self, surfaces: &Surfaces, at: &[DVec3]) -> Vec<Piercing> {
+    /// Every edge that passes through a triangle in some pairs of triangles, with its exit direction.
+    pub fn piercings(crossings: &[[u32; 2]], surfaces: &Surfaces, at: &[DVec3]) -> Vec<Piercing> {
         let mut found: Vec<Piercing> = Vec::new();
-        for &[a, b] in &self.crossings {
+        for &[a, b] in crossings {
             for (own, other) in [(a, b), (b, a)] {
                 let [own, other] = [own, other].map(|t| surfaces.triangles[t as usize]);
                 found.extend((0..3).filter_map(|i| pierce(own, i, other, at)));
@@ -82,6 +84,21 @@ fn loose_points(surfaces: &Surfaces, crossings: &[[u32; 2]]) -> Vec<bool> {
         }
     }
     loose
+}
+
+/// Calls `visit` with the weights of the corners of triangle `t` at every place where an edge of one of two triangles passes through the
+/// other.
+pub(crate) fn piercing_weights(t: [u32; 3], other: [u32; 3], at: &[DVec3], mut visit: impl FnMut([f64; 3])) {
+    for i in 0..3 {
+        if let Some(own) = pierce(t, i, other, at) {
+            let on = |p: u32| (0..2).filter(|&k| own.points[k] == p).map(|k| own.weights[k]).sum();
+            visit(t.map(on));
+        }
+        if let Some(through) = pierce(other, i, t, at) {
+            let [_, _, a, b, c] = through.weights;
+            visit([-a, -b, -c]);
+        }
+    }
 }
 
 /// The piercing of edge `i` of a triangle through another one, if there is one.
