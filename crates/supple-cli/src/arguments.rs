@@ -121,6 +121,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Fills a closed surface with tetrahedra, or converts a mesh
     Mesh(Mesh),
+    /// Parts surfaces that cross, and pulls out what is inside colliders, at the start and without simulating
+    Untangle(Untangle),
     /// Writes the frames of a run in other formats
     Export(Export),
     /// Solves a linear system of your own
@@ -258,6 +260,15 @@ pub(crate) struct Mesh {
     /// The file to write
     #[arg(long, value_name = "BODY")]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Untangle {
+    /// A scene (file or built-in name), or a mesh file
+    pub source: String,
+    /// The mesh file to write; of a scene with several bodies one per body, with the body's name appended [default: NAME-untangled.obj]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -20,6 +20,7 @@ mod reproduce;
 mod run;
 mod scenes;
 mod solve;
+mod untangle;
 mod view;
 
 use std::ffi::OsString;
@@ -66,6 +67,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Check { path }) => check::check(path, common),
         Some(Command::Render(options)) => render::render(options, common),
         Some(Command::Mesh(options)) => mesh::mesh(options, common),
+        Some(Command::Untangle(options)) => untangle::untangle_command(options, common),
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
         Some(Command::Compare(options)) => compare::compare(options, common),

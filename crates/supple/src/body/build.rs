@@ -346,7 +346,7 @@ pub(super) fn placed(placement: &Placement, point: DVec3) -> DVec3 {
 }
 
 /// The effect of a body's unit, axes and placement on points of its shape.
-fn world_from_shape(spec: &scene::Body) -> DAffine3 {
+pub(crate) fn world_from_shape(spec: &scene::Body) -> DAffine3 {
     let place = |p: DVec3| placed(&spec.transform, spec.shape.to_metres() * p);
     let origin = place(DVec3::ZERO);
     let [x, y, z] = DVec3::AXES.map(|axis| place(axis) - origin);

@@ -1,6 +1,6 @@
 //! Bodies: the display surface (the user's mesh), the unknowns (the solver family's), and the embedding between them.
 
-mod build;
+pub(crate) mod build;
 mod closed;
 mod element_materials;
 mod embedding;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::system::System;
-use crate::contact::EnclosedSpot;
 use crate::contact::barrier::PUSH_SPEED;
+use crate::contact::{EnclosedSpot, Parts};
 use crate::scene::Tangled;
 use crate::scene_state::SceneState;
 
@@ -150,12 +150,13 @@ impl System {
             edges.extend(own.windows(2).map(|pair| [pair[0], pair[1]]));
         }
         let position = |p: u32| self.points.position(p as usize, x);
-        let clusters = crate::contact::clusters(&vec![true; locked.len()], &edges);
+        let mut parts = Parts::new(locked.len());
+        edges.into_iter().for_each(|edge| parts.join(edge));
         let place = |members: &Vec<usize>| {
             let centre = members.iter().map(|&i| position(locked[i].points[0])).sum::<DVec3>();
             (locked[members[0]].points[0], members.len(), centre / members.len() as f64)
         };
-        clusters.iter().map(place).collect()
+        parts.members().iter().map(place).collect()
     }
 
     fn note_of_crossings(

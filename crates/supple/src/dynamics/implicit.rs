@@ -605,6 +605,11 @@ impl Stepper for ImplicitStepper {
         self.system.entanglement_notes(scene_state, &self.x)
     }
 
+    fn entangled(&self) -> usize {
+        let found = self.system.contact_system.entanglement(&self.x);
+        found.spots.len() + found.crossings().len()
+    }
+
     fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.fixed).filter(|(_, fixed)| !**fixed).map(|(v, _)| v).collect();

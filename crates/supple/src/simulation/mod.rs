@@ -6,6 +6,7 @@ mod finite;
 mod inspect;
 mod points;
 mod run;
+mod untangle;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use run::compare::{Compared, Comparison, Curve, CurvePoint};
 pub use run::dry_run::DryRun;
 pub use run::{Run, StartMode, scene_of_run, scene_of_run_with};
 pub use supple_core::state::{StateReader, StateWriter};
+pub use untangle::{Untangled, untangle};
 
 use self::edit::tearing::Tearing;
 use crate::body::Body;

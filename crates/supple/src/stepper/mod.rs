@@ -131,6 +131,10 @@ pub trait Stepper: Send {
     fn contact_forces(&self, _scene_state: &SceneState) -> Option<ContactForces> {
         None
     }
+    /// How many vertices are inside colliders, and pairs of triangles cross; those that nothing can part are included.
+    fn entangled(&self) -> usize {
+        0
+    }
     /// Data for plots.
     fn inspect(&self) -> Inspection;
     /// The levels of its hierarchy for drawing, finest first; none before the first step. Families with cells return those

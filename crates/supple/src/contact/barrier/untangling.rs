@@ -11,7 +11,7 @@ use glam::DVec3;
 use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
 use crate::contact::collider::obstacles::Solid;
-use crate::contact::{EnclosedSpot, Enclosures, PrimitivePair, Released, Tangle};
+use crate::contact::{EnclosedSpot, Enclosures, Islands, PrimitivePair, Released, Tangle};
 use supple_core::Aabb;
 
 /// The speed in m/s, relative to the collider or the other surface, at which what is inside or crosses is pulled out.
@@ -38,8 +38,11 @@ pub struct Entanglement {
     pub(super) tangle: Tangle,
     /// What is inside colliders.
     pub(crate) spots: Vec<EnclosedSpot>,
-    /// Pairs of triangles of bodies with each other or with open colliders, and those that cross a collider with nothing inside.
+    /// Pairs of triangles of bodies with each other at which no part is on the wrong side, pairs with open colliders, and pairs
+    /// with a collider in which nothing is inside.
     pub(crate) contours: Vec<[u32; 2]>,
+    /// Parts of bodies on the wrong side of others.
+    pub(super) islands: Islands,
 }
 
 /// Points that are held by hard pins.
@@ -99,7 +102,7 @@ impl ContactSystem {
     fn find_entanglement(&self, found: &mut Detection) -> Entanglement {
         let Detection { candidates, at, enclosing, to: end, .. } = found;
         let ContactProperties { surfaces, stiffness, .. } = &self.properties;
-        let tangle = Tangle::find(surfaces, candidates, at);
+        let mut tangle = Tangle::find(surfaces, candidates, at);
         enclosing.pose(surfaces, &self.obstacles, &self.driven);
         self.obstacles.peek_end(&self.driven, end);
         let enclosures = Enclosures {
@@ -113,11 +116,14 @@ impl ContactSystem {
         let held = |p: u32| self.held.list.binary_search_by_key(&p, |(point, _)| *point).is_ok();
         let meets = |p: u32| stiffness[p as usize] > 0.0 && !held(p);
         let of_bodies = surfaces.body_triangles().len() as u32;
-        let (mut between, with_colliders): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
+        let (between, with_colliders): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
             tangle.crossings.iter().partition(|pair| pair[1] < of_bodies);
         let (spots, contours) = enclosures.find(at, &with_colliders, &self.held.inside, meets);
-        between.extend(contours);
-        Entanglement { tangle, spots, contours: between }
+        let mut islands = Islands::find(surfaces, &between, at);
+        islands.points.iter().for_each(|p| tangle.loose[*p as usize] = true);
+        let mut undecided = std::mem::take(&mut islands.undecided);
+        undecided.extend(contours);
+        Entanglement { tangle, spots, contours: undecided, islands }
     }
 
     /// Collects what is released from colliders.
@@ -164,6 +170,17 @@ impl ContactSystem {
                 weights: [wa, wb, wc, 0.0, 0.0],
                 target: here + spot.carried + out * spot.normal,
                 stiffness: mean,
+            });
+        }
+        for misplaced in &self.entanglement.islands.misplaced {
+            let ([v, a, b, c], [wv, wa, wb, wc]) = (misplaced.points, misplaced.weights);
+            let out = (misplaced.distance + thickness).min(farthest);
+            let here = combine(&misplaced.points, &misplaced.weights, at);
+            springs.push(UntanglingSpring {
+                points: [v, a, b, c, v],
+                weights: [wv, wa, wb, wc, 0.0],
+                target: here + out * misplaced.direction,
+                stiffness: stiffness[v as usize],
             });
         }
         let out = thickness.min(farthest);

@@ -268,24 +268,35 @@ impl Enclosures<'_> {
             let apart = exit(a).distance(exit(b)) > TEARING * place(a).distance(place(b));
             apart && spots[a].normal.dot(spots[b].normal) < 0.0
         };
-        let torn: Vec<usize> = edges.iter().filter(|edge| is_torn(edge)).flatten().copied().collect();
+        let mut torn: Vec<usize> = edges.iter().filter(|edge| is_torn(edge)).flatten().copied().collect();
+        torn.sort_unstable();
+        torn.dedup();
         if torn.is_empty() {
             return;
         }
-        let near =
-            |i: &usize| torn.iter().any(|&s| place(*i).distance(place(s)) <= AROUND_TEAR * spots[s].depth);
-        let marked: Vec<bool> = (0..spots.len()).map(|i| near(&i)).collect();
-        let clusters = clusters(&marked, &edges);
-        for cluster in clusters {
-            let sum: DVec3 = cluster.iter().map(|&i| spots[i].normal).sum();
-            let is_coherent = sum.length() >= COHERENT * cluster.len() as f64;
-            for &i in &cluster {
-                // Few that lead elsewhere follow the others.
-                match is_coherent {
-                    true if spots[i].normal.dot(sum) < 0.0 => spots[i].normal = sum.normalize_or(DVec3::Y),
-                    true => {}
-                    false => spots[i].locked = true,
-                }
+        let places: Vec<DVec3> = spots.iter().map(|spot| at[spot.points[0] as usize]).collect();
+        // How far a vertex is from a torn edge, relative to the depth there.
+        let around = |s: usize, i: usize| {
+            let range = AROUND_TEAR * spots[s].depth;
+            (range > 0.0).then(|| places[s].distance(places[i]) / range).filter(|off| *off <= 1.0)
+        };
+        let mean = |&s: &usize| {
+            let near = (0..spots.len()).filter(|&i| around(s, i).is_some());
+            let (sum, count) = near.fold((DVec3::ZERO, 0.0), |(sum, n), i| (sum + spots[i].normal, n + 1.0));
+            sum / f64::max(count, 1.0)
+        };
+        let means: Vec<DVec3> = torn.par_iter().map(mean).collect();
+        let decide = |i: usize| {
+            let near = torn.iter().zip(&means).filter_map(|(&s, mean)| Some((around(s, i)?, *mean)));
+            near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, mean)| mean)
+        };
+        let decided: Vec<Option<DVec3>> = (0..spots.len()).into_par_iter().map(decide).collect();
+        for (spot, mean) in spots.iter_mut().zip(decided) {
+            let Some(mean) = mean else { continue };
+            if mean.length() < COHERENT {
+                spot.locked = true;
+            } else if spot.normal.dot(mean.normalize()) < FOLLOWS {
+                spot.normal = mean.normalize();
             }
         }
     }
@@ -295,8 +306,11 @@ impl Enclosures<'_> {
 const TEARING: f64 = 2.0;
 /// How far around a torn edge ways out are in doubt, over the depth there, which is the radius of the limb.
 const AROUND_TEAR: f64 = 1.25;
-/// The length of the mean of unit vectors from which on they point to one side.
-const COHERENT: f64 = 0.8;
+/// The length of the mean of ways out, as unit vectors, from which on they lead to one side: that of a wedge is the sine of half its
+/// angle, that of a limb zero.
+const COHERENT: f64 = 0.35;
+/// The cosine of the angle to that mean above which a way out is followed as it is.
+const FOLLOWS: f64 = 0.5;
 /// The cosine of the angle to a triangle's normal below which a way out leads along the triangle.
 const ACROSS: f64 = 0.5;
 
@@ -318,22 +332,35 @@ fn lies_across([a, b, c]: &[DVec3; 3], normal: DVec3) -> bool {
     (*b - *a).cross(*c - *a).normalize_or_zero().dot(normal).abs() < ACROSS
 }
 
-/// The connected parts of the marked items.
-pub(crate) fn clusters(marked: &[bool], edges: &[[usize; 2]]) -> Vec<Vec<usize>> {
-    let mut label: Vec<usize> = (0..marked.len()).collect();
-    fn root(label: &mut [usize], mut i: usize) -> usize {
-        while label[i] != i {
-            label[i] = label[label[i]];
-            i = label[i];
+/// Items that are joined into connected parts.
+#[derive(Debug)]
+pub(crate) struct Parts(Vec<usize>);
+
+impl Parts {
+    /// Each item by itself.
+    pub(crate) fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    /// The first item of the part of an item.
+    pub(crate) fn root(&mut self, mut item: usize) -> usize {
+        while self.0[item] != item {
+            self.0[item] = self.0[self.0[item]];
+            item = self.0[item];
         }
-        i
+        item
     }
-    for &[a, b] in edges.iter().filter(|[a, b]| marked[*a] && marked[*b]) {
-        let [a, b] = [a, b].map(|i| root(&mut label, i));
-        label[a.max(b)] = a.min(b);
+
+    /// Joins the parts of two items.
+    pub(crate) fn join(&mut self, items: [usize; 2]) {
+        let [a, b] = items.map(|item| self.root(item));
+        self.0[a.max(b)] = a.min(b);
     }
-    let mut members: Vec<(usize, usize)> =
-        (0..marked.len()).filter(|&i| marked[i]).map(|i| (root(&mut label, i), i)).collect();
-    members.sort_unstable();
-    members.chunk_by(|a, b| a.0 == b.0).map(|same| same.iter().map(|(_, i)| *i).collect()).collect()
+
+    /// The items of every part, in order; the first one is its root.
+    pub(crate) fn members(&mut self) -> Vec<Vec<usize>> {
+        let mut all: Vec<(usize, usize)> = (0..self.0.len()).map(|item| (self.root(item), item)).collect();
+        all.sort_unstable();
+        all.chunk_by(|a, b| a.0 == b.0).map(|same| same.iter().map(|(_, item)| *item).collect()).collect()
+    }
 }

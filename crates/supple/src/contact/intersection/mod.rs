@@ -3,4 +3,5 @@
 mod crossings;
 pub(crate) mod enclosure;
 pub(crate) mod inside;
+pub(crate) mod islands;
 pub(crate) mod tangle;

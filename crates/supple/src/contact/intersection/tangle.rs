@@ -102,7 +102,7 @@ pub(crate) fn piercing_weights(t: [u32; 3], other: [u32; 3], at: &[DVec3], mut v
 }
 
 /// The piercing of edge `i` of a triangle through another one, if there is one.
-fn pierce(own: [u32; 3], i: usize, other: [u32; 3], at: &[DVec3]) -> Option<Piercing> {
+pub(super) fn pierce(own: [u32; 3], i: usize, other: [u32; 3], at: &[DVec3]) -> Option<Piercing> {
     let position = |p: u32| at[p as usize];
     let (from, to, apex) = (own[i].min(own[(i + 1) % 3]), own[i].max(own[(i + 1) % 3]), own[(i + 2) % 3]);
     if other.contains(&from) || other.contains(&to) {
