@@ -20,3 +20,4 @@ mod self_contact;
 mod staggered;
 mod statics;
 mod stress;
+mod unclean_starts;

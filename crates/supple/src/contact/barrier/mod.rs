@@ -113,6 +113,10 @@ pub struct ContactSystem {
     tangled: bool,
     entanglement: Entanglement,
     held: HeldPoints,
+    /// For how many seconds places were pulled out of colliders, sorted by collider and points.
+    pulled: Vec<([u32; 4], f64)>,
+    /// The duration of the step in seconds.
+    step: f64,
     start_gaps: StartGaps,
     obstacles: Obstacles,
     /// The control points of the colliders after the fraction `pose` of the step.
@@ -171,6 +175,7 @@ impl ContactSystem {
         let gaps = std::mem::take(&mut self.start_gaps);
         self.set_reaches(&gaps, end);
         self.start_gaps = gaps;
+        self.step = dt;
         let ContactProperties { friction_model, thickness, .. } = self.properties;
         self.friction = Friction::over(friction_model, dt, thickness);
         self.tangled = self.tangled || {
@@ -203,6 +208,9 @@ impl ContactSystem {
     /// Ends a step at `x`: adhesive friction stores the slip of pairs.
     pub fn end_step(&mut self, x: &[DVec3]) {
         self.obstacles.end(&self.driven);
+        if self.tangled || !self.pulled.is_empty() {
+            self.end_pulling();
+        }
         if self.properties.friction_model != FrictionModel::Adhesive {
             return;
         }
@@ -219,6 +227,7 @@ impl ContactSystem {
     pub fn take_over_anchors(&mut self, before: &mut Self) {
         self.take_over_colliders(before);
         self.adhesion = std::mem::take(&mut before.adhesion);
+        self.pulled = std::mem::take(&mut before.pulled);
         self.start_gaps = std::mem::take(&mut before.start_gaps);
     }
 
@@ -232,6 +241,7 @@ impl ContactSystem {
         state.whole(u64::from(self.tangled));
         self.adhesion.save(state);
         state.numbers(&self.start_gaps.saved());
+        self.save_pulling(state);
     }
 
     /// Restores a saved state; intersections are found when the next step starts.
@@ -239,6 +249,7 @@ impl ContactSystem {
         self.tangled = state.whole()? != 0;
         self.adhesion.restore(state)?;
         self.start_gaps.restore(&state.numbers(self.start_gaps.saved_len())?);
+        self.restore_pulling(state)?;
         self.entanglement = Entanglement::default();
         self.released.clear();
         let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);

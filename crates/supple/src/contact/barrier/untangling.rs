@@ -12,10 +12,14 @@ use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
 use crate::contact::collider::obstacles::Solid;
 use crate::contact::{EnclosedSpot, Enclosures, Islands, PrimitivePair, Released, Tangle};
-use supple_core::Aabb;
+use supple_core::state::{StateReader, StateWriter};
+use supple_core::{Aabb, Error};
 
 /// The speed in m/s, relative to the collider or the other surface, at which what is inside or crosses is pulled out.
 pub const PUSH_SPEED: f64 = 0.3;
+
+/// Seconds after which a place that could not be pulled out is left as it is: something passes through it.
+const GIVE_UP: f64 = 1.0;
 
 /// How near a primitive of a crossing triangle must be to what it crosses to be released too, over the thickness.
 const HARDLY_CLEAR: f64 = 0.01;
@@ -119,6 +123,8 @@ impl ContactSystem {
         let (between, with_colliders): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
             tangle.crossings.iter().partition(|pair| pair[1] < of_bodies);
         let (spots, contours) = enclosures.find(at, &with_colliders, &self.held.inside, meets);
+        let mut spots = spots;
+        spots.iter_mut().for_each(|spot| spot.locked |= self.pulled_for(spot) > GIVE_UP);
         let mut islands = Islands::find(surfaces, &between, at);
         islands.points.iter().for_each(|p| tangle.loose[*p as usize] = true);
         let mut undecided = std::mem::take(&mut islands.undecided);
@@ -195,6 +201,39 @@ impl ContactSystem {
         }
     }
 
+    /// For how many seconds a place was pulled out.
+    fn pulled_for(&self, spot: &EnclosedSpot) -> f64 {
+        let found = self.pulled.binary_search_by_key(&key(spot), |(key, _)| *key);
+        found.map_or(0.0, |i| self.pulled[i].1)
+    }
+
+    /// Ends a step in which places were pulled out.
+    pub(super) fn end_pulling(&mut self) {
+        let mut pulled: Vec<([u32; 4], f64)> = Vec::with_capacity(self.entanglement.spots.len());
+        let spots = &self.entanglement.spots;
+        pulled.extend(spots.iter().map(|spot| (key(spot), self.pulled_for(spot) + self.step)));
+        pulled.sort_unstable_by_key(|(key, _)| *key);
+        self.pulled = pulled;
+    }
+
+    /// Saves how long places were pulled out.
+    pub(super) fn save_pulling(&self, state: &mut StateWriter) {
+        state.whole(self.pulled.len() as u64);
+        let numbers = self.pulled.iter().flat_map(|([c, x, y, z], time)| {
+            [f64::from(*c), f64::from(*x), f64::from(*y), f64::from(*z), *time]
+        });
+        state.numbers(&numbers.collect::<Vec<f64>>());
+    }
+
+    /// Restores it.
+    pub(super) fn restore_pulling(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let count = state.whole()? as usize;
+        let numbers = state.numbers(count.saturating_mul(5))?;
+        let place = |&[c, x, y, z, time]: &[f64; 5]| ([c, x, y, z].map(|value| value as u32), time);
+        self.pulled = numbers.as_chunks::<5>().0.iter().map(place).collect();
+        Ok(())
+    }
+
     /// Whether a vertex is inside a sphere, capsule or plane, at the points' positions.
     pub(super) fn is_any_in_solids(&self, at: &[DVec3]) -> bool {
         let ContactProperties { surfaces, stiffness, .. } = &self.properties;
@@ -265,6 +304,12 @@ impl ContactSystem {
         let near = ON_SURFACE * self.obstacles.thickness(index);
         places.iter().any(|(_, place)| bounds.distance_squared(*place) <= near * near)
     }
+}
+
+/// Collider and points of a place.
+fn key(spot: &EnclosedSpot) -> [u32; 4] {
+    let [a, b, c] = spot.points;
+    [spot.collider, a, b, c]
 }
 
 fn vertex_to_triangle(p: u32, [a, b, c]: [u32; 3], at: &[DVec3]) -> f64 {

@@ -308,7 +308,7 @@ const TEARING: f64 = 2.0;
 const AROUND_TEAR: f64 = 1.25;
 /// The length of the mean of ways out, as unit vectors, from which on they lead to one side: that of a wedge is the sine of half its
 /// angle, that of a limb zero.
-const COHERENT: f64 = 0.35;
+const COHERENT: f64 = 0.5;
 /// The cosine of the angle to that mean above which a way out is followed as it is.
 const FOLLOWS: f64 = 0.5;
 /// The cosine of the angle to a triangle's normal below which a way out leads along the triangle.

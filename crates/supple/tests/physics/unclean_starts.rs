@@ -1,0 +1,215 @@
+//! Starts that are not clean: what is inside colliders or crosses is named, comes out slowly, and stays out.
+
+use glam::{DVec3, dvec3};
+use supple::mesh::SurfaceMesh;
+use supple::mesh::format::write_obj;
+use supple::mesh::generate::SphereShape;
+use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection};
+use supple::simulation::{Simulation, untangle};
+
+const STEP: f64 = 1.0 / 30.0;
+/// The stated bound of the speed at which things are pushed out, in m/s.
+const BOUND: f64 = 0.3;
+const THICKNESS: f64 = 1e-3;
+
+/// A grid of `n` by `n` vertices with sides of `size`, at heights that depend on the place.
+fn grid(n: u32, size: f64, height: impl Fn(f64, f64) -> f64) -> SurfaceMesh {
+    let along = |i: u32| size * (f64::from(i) / f64::from(n - 1) - 0.5);
+    let positions = (0..n * n).map(|k| {
+        let (x, z) = (along(k % n), along(k / n));
+        dvec3(x, height(x, z), z)
+    });
+    let corners = (0..n * (n - 1)).filter(|k| k % n + 1 < n);
+    let triangles = corners.flat_map(|k| [[k, k + n, k + 1], [k + 1, k + n, k + n + 1]]);
+    SurfaceMesh::from_triangles(positions.collect(), &triangles.collect::<Vec<_>>())
+}
+
+fn cloth(mesh: SurfaceMesh) -> Body {
+    Body::from_mesh("cloth", mesh).material("cotton")
+}
+
+fn weightless(body: Body, collider: Collider) -> Simulation {
+    Simulation::new(Scene::builder().gravity(DVec3::ZERO).body(body).collider(collider).build().unwrap())
+        .unwrap()
+}
+
+/// Distances from a ball of 0.3 m about the origin, and from a box with that half height.
+fn ball(p: DVec3) -> f64 {
+    p.length() - 0.3
+}
+
+fn cuboid(p: DVec3) -> f64 {
+    (p.abs() - DVec3::splat(0.3)).max_element()
+}
+
+#[test]
+fn what_starts_inside_a_collider_is_named_and_comes_out_no_faster_than_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ball.obj");
+    let mut bytes = Vec::new();
+    write_obj(&SphereShape { radius: 0.3, cells: 16 }.surface(1.0).unwrap(), &mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    // Flat faces of a mesh are inside the ball by up to a millimetre or two.
+    let cases: [(Collider, fn(DVec3) -> f64, f64); 3] = [
+        (Collider::sphere("obstacle", DVec3::ZERO, 0.3), ball, 0.0),
+        (Collider::cuboid("obstacle", DVec3::ZERO, DVec3::splat(0.6)), cuboid, 0.0),
+        (Collider::mesh("obstacle", path), ball, 6e-3),
+    ];
+    for (collider, distance, flat) in cases {
+        let mut simulation = weightless(cloth(grid(13, 0.3, |_, _| 0.28)), collider);
+        let inside = simulation.positions().iter().filter(|p| distance(**p) < 0.0).count();
+        let deepest = simulation.positions().iter().map(|p| -distance(*p)).fold(0.0, f64::max);
+        let notes = simulation.notes().join("\n");
+        assert!(inside > 20 && notes.contains("of `cloth` are inside `obstacle`, up to"), "{notes}");
+        if flat == 0.0 {
+            let expected =
+                format!("{inside} vertices of `cloth` are inside `obstacle`, up to {:.0} mm", 1e3 * deepest);
+            assert!(notes.contains(&expected), "{notes}; expected {expected}");
+        }
+        for _ in 0..30 {
+            let before = simulation.positions().to_vec();
+            simulation.step(STEP).unwrap();
+            let moved = before.iter().zip(simulation.positions()).map(|(a, b)| a.distance(*b));
+            let farthest = moved.fold(0.0, f64::max);
+            // The barrier of what has just come out moves it by less than the thickness.
+            assert!(farthest <= BOUND * STEP + THICKNESS, "{farthest}");
+        }
+        let nearest = simulation.positions().iter().map(|p| distance(*p)).fold(f64::INFINITY, f64::min);
+        assert!(nearest > -flat, "{nearest}");
+        assert_eq!(simulation.notes(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_pierces_a_cloth_is_named_and_does_not_tear_it_open() {
+    let post = Collider::cuboid("post", DVec3::ZERO, [0.12, 0.6, 0.12]);
+    let mut simulation = weightless(cloth(grid(25, 0.6, |_, _| 0.003)), post);
+    (0..45).for_each(|_| drop(simulation.step(STEP).unwrap()));
+    let notes = simulation.notes().join("\n");
+    assert!(notes.contains("`post` pierces `cloth` in 1 place"), "{notes}");
+    let stretch = simulation.stretch();
+    assert!(stretch.max < 1.5, "{stretch:?}");
+    // Away from the post nothing happened.
+    let far = simulation.positions().iter().filter(|p| p.x.abs().max(p.z.abs()) > 0.2);
+    assert!(far.into_iter().all(|p| (p.y - 0.003).abs() < 0.01));
+}
+
+#[test]
+fn sheets_that_cross_in_islands_part() {
+    let lower = Body::from_mesh("lower", grid(21, 0.3, |_, _| 0.0)).material("cotton");
+    let wavy = grid(21, 0.3, |x, z| 2e-3 + 4e-3 * (60.0 * x).sin() * (60.0 * z).cos());
+    let upper = Body::from_mesh("upper", wavy).material("cotton").at([3e-4, 0.0, 2e-4]);
+    let scene = Scene::builder().gravity(DVec3::ZERO).body(lower).body(upper).build().unwrap();
+    let crossing =
+        |simulation: &Simulation| simulation.scene_state().surfaces().crossings(simulation.positions()).len();
+    let mut simulation = Simulation::new(scene.clone()).unwrap();
+    assert!(crossing(&simulation) > 50, "{}", crossing(&simulation));
+    (0..40).for_each(|_| drop(simulation.step(STEP).unwrap()));
+    assert_eq!(crossing(&simulation), 0);
+    let centre =
+        |body: usize| simulation.positions()[441 * body..441 * (body + 1)].iter().map(|p| p.y).sum::<f64>();
+    assert!(centre(1) > centre(0), "the upper sheet is above");
+    // Without simulating, with the user's own vertices and faces.
+    let found = untangle(&scene, supple::linear::Simd::Auto, |_| {}).unwrap();
+    assert_eq!(found.remains, Vec::<String>::new());
+    assert!(!found.before.is_empty() && found.moved > 0.0 && found.moved < 0.02);
+    for ((name, mesh), body) in found.meshes.iter().zip(&scene.bodies) {
+        assert_eq!((name, mesh.positions.len(), mesh.triangles().len()), (&body.name, 441, 800));
+    }
+}
+
+/// A closed prism around the y axis.
+fn prism(sides: u32, radius: f64, half: f64) -> SurfaceMesh {
+    let mut positions = vec![dvec3(0.0, -half, 0.0), dvec3(0.0, half, 0.0)];
+    let mut triangles = Vec::new();
+    for i in 0..sides {
+        let angle = std::f64::consts::TAU * f64::from(i) / f64::from(sides);
+        let [x, z] = [radius * angle.cos(), radius * angle.sin()];
+        positions.extend([dvec3(x, -half, z), dvec3(x, half, z)]);
+        let [a, b] = [2 + 2 * i, 2 + 2 * ((i + 1) % sides)];
+        triangles.extend([[a, a + 1, b], [a + 1, b + 1, b], [0, a, b], [1, b + 1, a + 1]]);
+    }
+    SurfaceMesh::from_triangles(positions, &triangles)
+}
+
+#[test]
+fn a_waistband_inside_a_moving_body_keeps_its_targets_and_the_skirt_stays_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("body.obj");
+    let (sides, radius) = (24, 0.15);
+    let mut bytes = Vec::new();
+    write_obj(&prism(sides, radius, 0.5), &mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    // A skirt whose waist is 5 mm inside, and which flares out.
+    let rows = 9;
+    let place = |k: u32| {
+        let (row, angle) =
+            (k / sides, std::f64::consts::TAU * (f64::from(k % sides) + 0.5) / f64::from(sides));
+        let inner = radius * (std::f64::consts::PI / f64::from(sides)).cos() - 5e-3;
+        let r = inner + 8e-3 * f64::from(row);
+        dvec3(r * angle.cos(), 0.2 - 0.03 * f64::from(row), r * angle.sin())
+    };
+    let quads = (0..sides * (rows - 1)).map(|k| [k, k / sides * sides + (k + 1) % sides]);
+    let triangles = quads.flat_map(|[a, b]| [[a, b, a + sides], [b, b + sides, a + sides]]);
+    let skirt =
+        SurfaceMesh::from_triangles((0..sides * rows).map(place).collect(), &triangles.collect::<Vec<_>>());
+    let walk = || Motion {
+        keyframes: (0..=8)
+            .map(|i| {
+                Keyframe::at(0.125 * f64::from(i)).translate([
+                    0.06 * f64::from(i),
+                    0.01 * f64::from(i % 2),
+                    0.0,
+                ])
+            })
+            .collect(),
+        ..Motion::default()
+    };
+    let scene = Scene::builder()
+        .body(Body::from_mesh("skirt", skirt).material("cotton"))
+        .pin(Pin::hard("skirt", Selection::Indices((0..sides).collect())).following(walk()))
+        .collider(Collider::mesh("body", path).moving(walk()))
+        .build()
+        .unwrap();
+    let mut simulation = Simulation::new(scene).unwrap();
+    let notes = simulation.notes().join("\n");
+    assert!(notes.contains("24 hard-pinned vertices of `skirt` on or inside `body`"), "{notes}");
+    let apothem = radius * (std::f64::consts::PI / f64::from(sides)).cos();
+    for step in 1..=24 {
+        simulation.step(STEP).unwrap();
+        let moved = walk().pose(f64::from(step) * STEP).translate;
+        for (k, p) in (0..).zip(simulation.positions()) {
+            if k < sides {
+                assert!(p.distance(place(k) + moved) < 1e-6, "pin {k} in step {step}");
+                continue;
+            }
+            let q = *p - moved;
+            let sector = std::f64::consts::TAU / f64::from(sides);
+            let angle = (q.z.atan2(q.x).rem_euclid(sector)) - 0.5 * sector;
+            assert!(q.x.hypot(q.z) * angle.cos() > apothem, "vertex {k} in step {step}: {q}");
+        }
+    }
+}
+
+#[test]
+fn an_unclean_start_has_the_same_bits_for_any_threads_and_after_a_restored_state() {
+    let start = || {
+        weightless(cloth(grid(13, 0.3, |x, _| 0.28 + 0.02 * x)), Collider::sphere("ball", DVec3::ZERO, 0.3))
+    };
+    let run = |threads: usize| {
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut simulation = start();
+            (0..8).for_each(|_| drop(simulation.step(STEP).unwrap()));
+            simulation.state_hash()
+        })
+    };
+    let hash = run(1);
+    assert_eq!([run(2), run(3)], [hash; 2]);
+    let mut first = start();
+    (0..3).for_each(|_| drop(first.step(STEP).unwrap()));
+    let mut second = start();
+    second.restore(&first.save()).unwrap();
+    (0..5).for_each(|_| drop(second.step(STEP).unwrap()));
+    assert_eq!(second.state_hash(), hash);
+}
