@@ -84,7 +84,7 @@ fn what_starts_inside_a_collider_is_named_and_comes_out_no_faster_than_stated() 
 fn what_pierces_a_cloth_is_named_and_does_not_tear_it_open() {
     let post = Collider::cuboid("post", DVec3::ZERO, [0.12, 0.6, 0.12]);
     let mut simulation = weightless(cloth(grid(25, 0.6, |_, _| 0.003)), post);
-    (0..45).for_each(|_| drop(simulation.step(STEP).unwrap()));
+    (0..45).for_each(|_| _ = simulation.step(STEP).unwrap());
     let notes = simulation.notes().join("\n");
     assert!(notes.contains("`post` pierces `cloth` in 1 place"), "{notes}");
     let stretch = simulation.stretch();
@@ -104,7 +104,7 @@ fn sheets_that_cross_in_islands_part() {
         |simulation: &Simulation| simulation.scene_state().surfaces().crossings(simulation.positions()).len();
     let mut simulation = Simulation::new(scene.clone()).unwrap();
     assert!(crossing(&simulation) > 50, "{}", crossing(&simulation));
-    (0..40).for_each(|_| drop(simulation.step(STEP).unwrap()));
+    (0..40).for_each(|_| _ = simulation.step(STEP).unwrap());
     assert_eq!(crossing(&simulation), 0);
     let centre =
         |body: usize| simulation.positions()[441 * body..441 * (body + 1)].iter().map(|p| p.y).sum::<f64>();
@@ -200,7 +200,7 @@ fn an_unclean_start_has_the_same_bits_for_any_threads_and_after_a_restored_state
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut simulation = start();
-            (0..8).for_each(|_| drop(simulation.step(STEP).unwrap()));
+            (0..8).for_each(|_| _ = simulation.step(STEP).unwrap());
             simulation.state_hash()
         })
     };

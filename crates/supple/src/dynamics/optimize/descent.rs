@@ -511,7 +511,7 @@ mod tests {
     fn a_doubled_step_that_climbs_is_rejected_and_restores_the_gradient() {
         let limits = limits();
         let mut x = [DVec3::ZERO];
-        let mut work = DescentWorkspace::new(&BlockPattern::new(&[false], &[]), 1);
+        let mut work = DescentWorkspace::new(&Arc::new(BlockPattern::new(&[false], &[])), 1);
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
