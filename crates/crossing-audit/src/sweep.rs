@@ -100,14 +100,15 @@ impl Mover<'_> {
     }
 }
 
-/// From the nearest point of the other to that of the first.
+/// From the nearest point of the other to that of the first. Directions matter even where the offset is as short as rounding: a difference of
+/// two points would be tilted then, so offsets are made perpendicular to what they belong to.
 fn nearest_offset(one: &[DVec3], other: &[DVec3]) -> DVec3 {
     match (one, other) {
         ([p], [q]) => *p - *q,
-        ([p], [a, b]) => *p - on_segment(*p, *a, *b),
-        ([a, b], [p]) => on_segment(*p, *a, *b) - *p,
-        ([p], [a, b, c]) => *p - on_triangle(*p, [*a, *b, *c]),
-        ([a, b, c], [p]) => on_triangle(*p, [*a, *b, *c]) - *p,
+        ([p], [a, b]) => from_segment(*p, *a, *b),
+        ([a, b], [p]) => -from_segment(*p, *a, *b),
+        ([p], [a, b, c]) => from_triangle(*p, [*a, *b, *c]),
+        ([a, b, c], [p]) => -from_triangle(*p, [*a, *b, *c]),
         ([a, b], [c, d]) => between_segments([*a, *b], [*c, *d]),
         ([a, b, c], [d, e]) => triangle_to_segment([*a, *b, *c], [*d, *e]),
         ([d, e], [a, b, c]) => -triangle_to_segment([*a, *b, *c], [*d, *e]),
@@ -115,33 +116,40 @@ fn nearest_offset(one: &[DVec3], other: &[DVec3]) -> DVec3 {
     }
 }
 
-fn on_segment(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
+/// From the nearest point of a segment to a point.
+fn from_segment(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
     let along = b - a;
     let part = (p - a).dot(along) / along.length_squared();
-    if part.is_finite() { a + part.clamp(0.0, 1.0) * along } else { a }
+    if part.is_nan() || part <= 0.0 {
+        return p - a;
+    }
+    if part >= 1.0 {
+        return p - b;
+    }
+    let offset = p - a - part * along;
+    offset - offset.dot(along) / along.length_squared() * along
 }
 
-/// The nearest point of a triangle: the foot of the perpendicular if it is inside, else the nearest on a side.
-fn on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
+/// From the nearest point of a triangle to a point: along the normal if the foot of the perpendicular is inside, else from a side.
+fn from_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
     let normal = (b - a).cross(c - a);
     let inside = |from: DVec3, to: DVec3| normal.dot((to - from).cross(p - from)) >= 0.0;
     if normal.length_squared() > 0.0 && inside(a, b) && inside(b, c) && inside(c, a) {
-        return p - normal.dot(p - a) / normal.length_squared() * normal;
+        return normal.dot(p - a) / normal.length_squared() * normal;
     }
-    nearest([(a, b), (b, c), (c, a)].map(|(from, to)| p - on_segment(p, from, to)), |offset| p - offset)
+    shortest([(a, b), (b, c), (c, a)].map(|(from, to)| from_segment(p, from, to)))
 }
 
-fn nearest<const N: usize>(offsets: [DVec3; N], of: impl Fn(DVec3) -> DVec3) -> DVec3 {
-    let shorter = |best: DVec3, next: DVec3| {
-        if next.length_squared() < best.length_squared() { next } else { best }
+fn shortest<const N: usize>(offsets: [DVec3; N]) -> DVec3 {
+    let shorter = |best: DVec3, next: &DVec3| {
+        if next.length_squared() < best.length_squared() { *next } else { best }
     };
-    of(offsets[1..].iter().fold(offsets[0], |best, next| shorter(best, *next)))
+    offsets[1..].iter().fold(offsets[0], shorter)
 }
 
 fn between_segments([a, b]: [DVec3; 2], [c, d]: [DVec3; 2]) -> DVec3 {
-    let ends =
-        [a - on_segment(a, c, d), b - on_segment(b, c, d), on_segment(c, a, b) - c, on_segment(d, a, b) - d];
-    let at_an_end = nearest(ends, |offset| offset);
+    let ends = [from_segment(a, c, d), from_segment(b, c, d), -from_segment(c, a, b), -from_segment(d, a, b)];
+    let at_an_end = shortest(ends);
     let (u, v) = (b - a, d - c);
     let normal = u.cross(v);
     let area = normal.length_squared();
@@ -154,24 +162,24 @@ fn between_segments([a, b]: [DVec3; 2], [c, d]: [DVec3; 2]) -> DVec3 {
     if !((0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t)) {
         return at_an_end;
     }
-    let perpendicular = -between.dot(normal) / area * normal;
-    nearest([at_an_end, perpendicular], |offset| offset)
+    shortest([-between.dot(normal) / area * normal, at_an_end])
 }
 
+/// From the nearest point of a segment to that of a triangle.
 fn triangle_to_segment(corners: [DVec3; 3], [d, e]: [DVec3; 2]) -> DVec3 {
     let [a, b, c] = corners;
-    let ends = [d, e].map(|p| on_triangle(p, corners) - p);
-    let sides = [(a, b), (b, c), (c, a)].map(|(from, to)| between_segments([from, to], [d, e]));
-    let shortest = nearest([ends[0], ends[1], sides[0], sides[1], sides[2]], |offset| offset);
-    // A segment through the inside has no axis that separates; with a radius it does not matter which one fails.
     let normal = (b - a).cross(c - a);
     let (before, after) = (normal.dot(d - a), normal.dot(e - a));
     if before * after < 0.0 {
         let place = d + before / (before - after) * (e - d);
-        let off = on_triangle(place, corners) - place;
-        return nearest([shortest, off], |offset| offset);
+        let inside = |from: DVec3, to: DVec3| normal.dot((to - from).cross(place - from)) >= 0.0;
+        if inside(a, b) && inside(b, c) && inside(c, a) {
+            return DVec3::ZERO;
+        }
     }
-    shortest
+    let [first, second] = [d, e].map(|p| -from_triangle(p, corners));
+    let sides = [(a, b), (b, c), (c, a)].map(|(from, to)| between_segments([from, to], [d, e]));
+    shortest([first, second, sides[0], sides[1], sides[2]])
 }
 
 /// Normals of triangles, products of edges and offsets of corners: for pairs so near that the offset of nearest points is mostly rounding.

@@ -174,6 +174,9 @@ pub(crate) struct Run {
     /// Exports when done, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub format: Vec<String>,
+    /// Records every state that a step accepts in `states` of the folder, for an audit of crossings
+    #[arg(long)]
+    pub record_states: bool,
     /// Resume from the latest valid checkpoint in the folder
     #[arg(long, requires = "out")]
     pub resume: bool,

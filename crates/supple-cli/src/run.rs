@@ -36,7 +36,8 @@ struct Summary<'a> {
 /// Simulates a scene.
 pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     let started = Instant::now();
-    let scene = chosen_scene(options, common)?;
+    let mut scene = chosen_scene(options, common)?;
+    scene.output.record_states |= options.record_states;
     let formats = wanted_formats(options, &scene)?;
     let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));
     let begin = match (options.resume, options.from, options.replace) {

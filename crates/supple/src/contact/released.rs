@@ -65,6 +65,11 @@ impl Released {
         self.triangles.dedup();
     }
 
+    /// Collider and point of all released vertices, sorted.
+    pub(crate) fn points(&self) -> &[[u32; 2]] {
+        &self.points
+    }
+
     /// Whether a vertex is released from a collider.
     pub fn has_point(&self, collider: u32, point: u32) -> bool {
         !self.points.is_empty() && self.points.binary_search(&[collider, point]).is_ok()

@@ -182,6 +182,7 @@ impl ImplicitStepper {
             };
         }
         self.system.contacts.end_step(&self.x);
+        self.system.contact_system.record_end(&self.x, &self.fixed, &self.work.pinned)?;
         self.system.contact_system.end_step(&self.x);
         let report = self.report(scene_state);
         Ok(Some(StepReport { times: self.times([started, minimising, ended], cycles), ..report }))

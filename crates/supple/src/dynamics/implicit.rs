@@ -15,7 +15,7 @@ use super::optimize::{
 };
 use super::system::System;
 use crate::contact::PosedCollider;
-use crate::contact::barrier::ContactSummary;
+use crate::contact::barrier::{ContactSummary, PieceOrigin};
 use crate::contact::forces::ContactForces;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
@@ -601,6 +601,12 @@ impl Stepper for ImplicitStepper {
         Ok(())
     }
 
+    fn take_states(&mut self, scene_state: &SceneState, frame: u32) -> Option<Vec<u8>> {
+        let names: Vec<&str> = scene_state.bodies.iter().map(|body| body.name.as_str()).collect();
+        self.system.contact_system.record_states(true);
+        self.system.contact_system.take_record(frame, &names)
+    }
+
     fn notes(&self, scene_state: &SceneState) -> Vec<String> {
         self.system.entanglement_notes(scene_state, &self.x)
     }
@@ -662,16 +668,16 @@ fn truncate_to_collision_free(
     cuts: &mut Cuts,
 ) {
     let free = system.collision_free_step(from, to);
-    if free >= 1.0 {
-        return;
+    if free < 1.0 {
+        cuts.all += 1;
+        spare.resize(to.len(), DVec3::ZERO);
+        if system.truncation() != Truncation::Global && fractions.by_island(system, [from, to], spare) {
+            cuts.by_island += 1;
+            std::mem::swap(to, spare);
+        } else {
+            cuts.global += 1;
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + free * (*to - *from));
+        }
     }
-    cuts.all += 1;
-    spare.resize(to.len(), DVec3::ZERO);
-    if system.truncation() != Truncation::Global && fractions.by_island(system, [from, to], spare) {
-        cuts.by_island += 1;
-        std::mem::swap(to, spare);
-        return;
-    }
-    cuts.global += 1;
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + free * (*to - *from));
+    system.contact_system.record_piece(from, to, PieceOrigin::Guess);
 }

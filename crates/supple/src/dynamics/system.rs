@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::elasticity::{ContactResponse, Elasticity};
 use super::optimize::Objective;
 use crate::body::Embedding;
-use crate::contact::barrier::{ContactProperties, ContactSystem};
+use crate::contact::barrier::{ContactProperties, ContactSystem, PieceOrigin};
 use crate::contact::collider::penalty::Contacts;
 use crate::contact::forces::{ContactForces, ForceKind, ForceSums, Owner};
 use crate::contact::friction::impulses::FrictionImpulses;
@@ -106,6 +106,7 @@ impl System {
         [end, dt, step]: [f64; 3],
     ) {
         self.contacts.begin_step(x, dt);
+        self.contact_system.record_states(scene_state.record_states);
         self.contact_system.begin_step(x, [end, dt]);
         if let Some(response) = &mut self.response {
             response.begin_step(x, dt);
@@ -361,6 +362,10 @@ impl Objective for System {
 
     fn truncation(&self) -> Truncation {
         self.truncation
+    }
+
+    fn accepted(&self, from: &[DVec3], to: &[DVec3]) {
+        self.contact_system.record_piece(from, to, PieceOrigin::Iteration);
     }
 }
 

@@ -77,6 +77,8 @@ pub struct SceneState {
     pub solver: Solver,
     /// Whether steppers record the objective after every iteration, which costs an evaluation each.
     pub record: bool,
+    /// Whether steppers record every accepted state, for [`Stepper::take_states`](crate::stepper::Stepper::take_states).
+    pub record_states: bool,
     /// The instruction set to use.
     pub simd: Simd,
     /// Simulated time in seconds.
@@ -129,6 +131,7 @@ impl SceneState {
             mode: scene.time.mode,
             solver: scene.solver.clone(),
             record: false,
+            record_states: false,
             simd,
             time: 0.0,
             usual_step: 1.0 / (scene.time.fps * f64::from(scene.time.substeps)),

@@ -225,6 +225,16 @@ impl Simulation {
         self.scene_state.record = record;
     }
 
+    /// Whether steps record every state that they accept, for [`Simulation::take_states`].
+    pub fn record_states(&mut self, record: bool) {
+        self.scene_state.record_states = record;
+    }
+
+    /// The states recorded since the last call, as the file of a frame; `None` if the method records none.
+    pub fn take_states(&mut self, frame: u32) -> Option<Vec<u8>> {
+        self.stepper.take_states(&self.scene_state, frame)
+    }
+
     /// Internals of the stepper.
     pub fn inspect(&self) -> Inspection {
         self.stepper.inspect()

@@ -97,6 +97,12 @@ pub trait Stepper: Send {
     }
     /// Positions of the surface points of all bodies, in the scene state's order.
     fn surface_positions(&self, positions: &mut [DVec3]);
+    /// The states recorded since the last call if the scene state requests it, as the file of a frame (`docs/states.md`); `None` if the
+    /// family records none.
+    fn take_states(&mut self, _scene_state: &SceneState, _frame: u32) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Their velocities, in m/s. Families whose surfaces do not depend on their unknowns by the bodies'
     /// embeddings override this.
     fn surface_velocities(&self, scene_state: &SceneState, velocities: &mut [DVec3]) {

@@ -284,7 +284,12 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
                 solver.with_options(hpbd).with_options(octree).with_options(staggered)
             });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
-        .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
+        .prop_map(|(formats, every, checkpoint_every)| Output {
+            formats,
+            every,
+            checkpoint_every,
+            record_states: every % 2 == 0,
+        });
     let said = || prop::option::of(number());
     let expect = (
         said(),

@@ -72,6 +72,7 @@ impl ContactSystem {
             self.pose = goal;
             return Ok(1.0);
         }
+        self.record_start(from);
         let begin = self.pose;
         let mut done = 0.0;
         // The ways of colliders that turn are bent: they are made in parts, each almost straight.
@@ -90,6 +91,7 @@ impl ContactSystem {
             done += free * (whole - done);
             let pose = if free >= 1.0 { next } else { self.pose + free * (next - self.pose) };
             self.set_pose(pose)?;
+            self.record_part(from, to, done);
             if free < 1.0 {
                 return Ok(done);
             }

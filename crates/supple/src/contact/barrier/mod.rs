@@ -39,6 +39,7 @@ mod lagged_friction;
 mod normal_contacts;
 mod potential;
 mod start_gaps;
+mod state_recorder;
 #[cfg(test)]
 mod tests;
 mod untangling;
@@ -57,6 +58,8 @@ use crate::scene::{ContactModel, FrictionModel};
 pub(crate) use normal_contacts::ContactKind;
 use normal_contacts::Detection;
 use start_gaps::StartGaps;
+pub(crate) use state_recorder::PieceOrigin;
+use state_recorder::StateRecorder;
 use supple_core::Error;
 use supple_core::parallel::CHUNK;
 use supple_core::simd::Simd;
@@ -127,6 +130,8 @@ pub struct ContactSystem {
     /// Spheres, capsules and planes where they are now, by collider.
     solids: Vec<(u32, Solid)>,
     detection: Mutex<Detection>,
+    /// Every accepted state, if requested.
+    recorder: Option<Mutex<StateRecorder>>,
 }
 
 impl ContactSystem {
@@ -234,6 +239,7 @@ impl ContactSystem {
     /// Takes over where the colliders ended.
     pub(crate) fn take_over_colliders(&mut self, before: &mut Self) {
         self.obstacles.take_over(&before.obstacles);
+        self.recorder = before.recorder.take();
     }
 
     /// Saves the state on which later steps depend.

@@ -343,7 +343,7 @@ impl Obstacles {
     }
 
     /// The time of a fraction of the step.
-    fn time(&self, pose: f64) -> f64 {
+    pub(crate) fn time(&self, pose: f64) -> f64 {
         let [start, end] = self.span;
         if pose >= 1.0 { end } else { start + pose * (end - start) }
     }
@@ -441,6 +441,11 @@ impl Obstacles {
     /// The distance in metres below which a collider repels bodies.
     pub(crate) fn thickness(&self, index: usize) -> f64 {
         self.list[index].thickness()
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.list.iter().map(|obstacle| obstacle.collider.name.as_str()).collect()
     }
 
     /// The number of colliders.

@@ -312,6 +312,7 @@ impl<'a> Descent<'a> {
 
     pub(super) fn accept(&mut self, work: &mut DescentWorkspace, (length, value): (f64, f64)) -> Option<f64> {
         work.try_length(self.x, length);
+        self.objective.accepted(self.x, &work.trial);
         let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
         let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
             let moves = *x != *trial;
@@ -333,6 +334,7 @@ impl<'a> Descent<'a> {
             work.move_trial(self.x, 1.0);
             self.outcome.cuts.global += 1;
         }
+        self.objective.accepted(self.x, &work.trial);
         self.x.copy_from_slice(&work.trial);
     }
 

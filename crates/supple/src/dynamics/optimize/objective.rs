@@ -44,6 +44,8 @@ pub trait Objective {
     fn truncation(&self) -> Truncation {
         Truncation::Global
     }
+    /// A method moves on from one iterate to another.
+    fn accepted(&self, _from: &[DVec3], _to: &[DVec3]) {}
     /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
     /// matrix-free methods apply by themselves.
     fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}

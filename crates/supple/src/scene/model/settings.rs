@@ -96,11 +96,13 @@ pub struct Output {
     /// The frame interval of checkpoints [default: every frame while one is under 64 MB, else every
     /// tenth].
     pub checkpoint_every: Option<u32>,
+    /// Whether every state that a step accepts is recorded, in `states`.
+    pub record_states: bool,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { formats: Vec::new(), every: 1, checkpoint_every: None }
+        Self { formats: Vec::new(), every: 1, checkpoint_every: None, record_states: false }
     }
 }
 

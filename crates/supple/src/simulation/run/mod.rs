@@ -5,6 +5,7 @@ pub(crate) mod dry_run;
 pub(crate) mod expectations;
 pub(crate) mod frame_step;
 pub(crate) mod report_log;
+pub(crate) mod state_folder;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::time::Instant;
 use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 use crate::simulation::run::report_log::ReportLog;
+use crate::simulation::run::state_folder::StateFolder;
 use crate::simulation::{
     BodyForce, ColliderForce, ContactForces, EnergyReport, FrameReport, Registry, Simulation, StageTimes,
     StepReport, Wrench,
@@ -44,6 +46,7 @@ pub struct Run {
     frame: u32,
     notes: Vec<String>,
     steppers: Registry,
+    states: StateFolder,
 }
 
 impl Run {
@@ -60,7 +63,8 @@ impl Run {
         simd: Simd,
         steppers: &Registry,
     ) -> Result<Self, Error> {
-        let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        simulation.record_states(scene.output.record_states);
         let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };
         let cache = match begin {
             StartMode::Fresh => FrameCache::create(folder, info, false)?,
@@ -77,6 +81,7 @@ impl Run {
             cache,
             frame: 0,
             steppers: steppers.clone(),
+            states: StateFolder::new(folder),
         };
         match begin {
             StartMode::Fresh | StartMode::Replace => {
@@ -134,6 +139,7 @@ impl Run {
         let frame = self.frame + 1;
         let steps = self.simulation.step_frame(&self.scene.time, frame)?;
         let report = frame_report(&self.simulation, frame, &steps, started.elapsed().as_secs_f64());
+        self.write_states(frame)?;
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
         }
@@ -145,6 +151,20 @@ impl Run {
             self.checkpoints.write(frame, self.fingerprint, &state)?;
         }
         Ok(report)
+    }
+
+    /// Writes what the steps of a frame have recorded.
+    fn write_states(&mut self, frame: u32) -> Result<(), Error> {
+        if !self.scene.output.record_states {
+            return Ok(());
+        }
+        let Some(states) = self.simulation.take_states(frame) else {
+            return Err(Error::NotSupported(format!(
+                "a record of states (`output.record_states`) by the method `{}`; leave it out, or choose another method",
+                self.scene.solver.method.name()
+            )));
+        };
+        Ok(self.states.write(frame, &states)?)
     }
 
     /// Writes a checkpoint of the current frame if there is none, so that an interrupted run loses nothing.
@@ -160,6 +180,7 @@ impl Run {
         self.frame = 0;
         self.checkpoints.remove_from(0)?;
         self.cache.remove_from(0)?;
+        self.states.remove_from(0)?;
         self.log.keep_until(0)?;
         self.cache.write(&self.simulation.frame(0))?;
         Ok(self.checkpoints.write(0, self.fingerprint, &self.simulation.save())?)
@@ -238,6 +259,7 @@ impl Run {
         self.simulation.restore(&checkpoint.payload)?;
         self.frame = checkpoint.frame;
         self.cache.remove_from(self.frame + 1)?;
+        self.states.remove_from(self.frame + 1)?;
         self.checkpoints.remove_from(self.frame + 1)?;
         Ok(self.log.keep_until(self.frame)?)
     }
