@@ -1,4 +1,4 @@
-//! Points joined by a seam: contact treats them as one when it tests for common vertices.
+//! Points joined by a seam, or separated by a tear: contact treats them as one when it tests for common vertices.
 
 use crate::body::ActiveSeam;
 use crate::body::Body;
@@ -16,13 +16,14 @@ pub(super) struct CoincidentPoints {
 }
 
 impl CoincidentPoints {
-    /// The points of some seams; `stands_for` gives the representative of each point.
-    pub(super) fn new(bodies: &[Body], seams: &[ActiveSeam], stands_for: &[u32]) -> Self {
-        if seams.is_empty() {
+    /// The points of some seams and pairs of `torn` points; `stands_for` gives the representative of each point.
+    pub(super) fn new(bodies: &[Body], seams: &[ActiveSeam], stands_for: &[u32], torn: &[[u32; 2]]) -> Self {
+        if seams.is_empty() && torn.is_empty() {
             return Self::default();
         }
         let points = point_of_unknown(bodies, stands_for);
         let mut sets = DisjointSets::new(stands_for.len());
+        torn.iter().for_each(|[a, b]| sets.join(*a as usize, *b as usize));
         let mut partial = Vec::new();
         for seam in seams {
             let [first, second] = seam.bodies.map(|body| &points[body]);
@@ -57,7 +58,9 @@ impl CoincidentPoints {
     }
 
     fn are_sewn(&self, a: u32, b: u32) -> bool {
-        let [a, b] = [a, b].map(|p| self.group[p as usize]);
+        // Points of colliders follow those of bodies and are sewn to nothing.
+        let group = |p: u32| self.group.get(p as usize).copied();
+        let (Some(a), Some(b)) = (group(a), group(b)) else { return false };
         let paired = || self.paired[a as usize] && self.paired[b as usize];
         a == b || (paired() && self.pairs.binary_search(&[a.min(b), a.max(b)]).is_ok())
     }

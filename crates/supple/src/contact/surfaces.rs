@@ -34,6 +34,8 @@ pub struct Surfaces {
     collider_reach: Vec<f64>,
     pieces: Vec<Pieces>,
     sewn: CoincidentPoints,
+    /// Points that a tear has separated, each with the first one at its start.
+    torn: Vec<[u32; 2]>,
     /// The distance below which each body repels others, where that is less than the thickness; empty if nowhere.
     reach_of_body: Vec<f64>,
 }
@@ -56,7 +58,8 @@ impl Surfaces {
             surfaces.start.extend_from_slice(&body.surface_start);
             surfaces.body_of_point.resize(surfaces.start.len(), b as u32);
             surfaces.touches_itself.push(body.self_contact);
-            let stands_for = first_at_place(&body.surface_start);
+            let (stands_for, torn) = representatives(body);
+            surfaces.torn.extend(torn.iter().map(|pair| pair.map(|p| first + p)));
             if body.self_contact || between_bodies || has_colliders {
                 let triangles =
                     body.surface_triangles.iter().map(|t| t.map(|p| first + stands_for[p as usize]));
@@ -135,9 +138,9 @@ impl Surfaces {
         one
     }
 
-    /// Merges points that are sewn together: primitives that share them do not repel each other.
+    /// Merges points that are sewn together or were torn apart: primitives that share them do not repel each other.
     pub fn sew(&mut self, bodies: &[Body], seams: &[ActiveSeam]) {
-        self.sewn = CoincidentPoints::new(bodies, seams, &self.stands_for);
+        self.sewn = CoincidentPoints::new(bodies, seams, &self.stands_for, &self.torn);
     }
 
     /// Whether two triangles are joined by a seam.
@@ -297,6 +300,31 @@ pub(super) fn places([a, b, c, d]: [u32; 4], at: &[DVec3]) -> [DVec3; 4] {
 
 /// The smallest fraction of the thickness at which pairs repel each other, however near they started.
 const LEAST_REACH: f64 = 0.01;
+
+/// For each point of a body the first at its place that moves with it, and pairs of points at one place that do not: those of a tear.
+fn representatives(body: &Body) -> (Vec<u32>, Vec<[u32; 2]>) {
+    let mut first = first_at_place(&body.surface_start);
+    let unknown = |p: u32| match body.embedding.weights(p as usize) {
+        [(v, _)] => Some(*v),
+        _ => None,
+    };
+    let mut torn: Vec<[u32; 2]> = Vec::new();
+    for point in 0..first.len() as u32 {
+        let earlier = first[point as usize];
+        if earlier == point || unknown(earlier) == unknown(point) {
+            continue;
+        }
+        let same = |pair: &&[u32; 2]| pair[1] == earlier && unknown(pair[0]) == unknown(point);
+        match torn.iter().rev().find(same) {
+            Some(pair) => first[point as usize] = pair[0],
+            None => {
+                first[point as usize] = point;
+                torn.push([point, earlier]);
+            }
+        }
+    }
+    (first, torn)
+}
 
 /// For each position the first one that equals it.
 fn first_at_place(positions: &[DVec3]) -> Vec<u32> {

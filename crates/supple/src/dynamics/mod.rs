@@ -1,6 +1,7 @@
 //! Implicit Euler: the system of all energies of a scene, and the stepper that minimises it by the methods of `optimize`.
 
 pub(crate) mod conforming;
+mod contact_projection;
 mod declaration;
 mod driven_step;
 pub(crate) mod elasticity;
@@ -10,6 +11,7 @@ pub(crate) mod method;
 pub mod optimize;
 mod system;
 
+pub(crate) use contact_projection::ContactProjection;
 pub use declaration::ImplicitDynamics;
 pub use implicit::ImplicitStepper;
 pub(crate) use system::System;

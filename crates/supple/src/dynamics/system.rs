@@ -172,6 +172,7 @@ impl System {
         });
         contacts.points = self.points.clone();
         self.wind.follow(&self.points, triangles);
+        self.contact_system = contact_system(scene_state, &self.points, &self.contacts.friction, false);
     }
 
     /// Collects the soft pins of a scene state at `time`, moves fixed vertices of `x` to their pins' targets, and records which

@@ -207,9 +207,9 @@ fn an_unclean_start_has_the_same_bits_for_any_threads_and_after_a_restored_state
     let hash = run(1);
     assert_eq!([run(2), run(3)], [hash; 2]);
     let mut first = start();
-    (0..3).for_each(|_| drop(first.step(STEP).unwrap()));
+    (0..3).for_each(|_| _ = first.step(STEP).unwrap());
     let mut second = start();
     second.restore(&first.save()).unwrap();
-    (0..5).for_each(|_| drop(second.step(STEP).unwrap()));
+    (0..5).for_each(|_| _ = second.step(STEP).unwrap());
     assert_eq!(second.state_hash(), hash);
 }

@@ -29,6 +29,7 @@ impl ContactSystem {
         self.pose = 0.0;
         self.find_solids();
         if others {
+            self.surfaces_number += 1;
             let ContactProperties { surfaces, points, simd, .. } = &mut self.properties;
             surfaces.remove_driven();
             self.obstacles.add_to(surfaces, &self.driven);

@@ -41,15 +41,19 @@ impl ContactSystem {
 
     /// The largest friction of a pair in newtons.
     pub(super) fn friction_limit(&self, contact: &NormalContact) -> f64 {
+        self.friction_coefficient(contact) * -contact.barrier()[1]
+    }
+
+    /// The friction coefficient of a pair.
+    pub(super) fn friction_coefficient(&self, contact: &NormalContact) -> f64 {
         let of_body = |p: u32| self.properties.friction.get(p as usize).copied();
         // Each side has weights that sum to one.
         let sides = contact.points.iter().zip(contact.weights);
         let bodies: f64 = sides.filter_map(|(&p, w)| Some(w.abs() * of_body(p)?)).sum();
-        let friction = match self.collider_of(contact) {
+        match self.collider_of(contact) {
             Some(collider) => self.obstacles.friction(collider).unwrap_or(bodies),
             None => 0.5 * bodies,
-        };
-        friction * -contact.barrier()[1]
+        }
     }
 
     /// The collider of a contact that has one.

@@ -31,11 +31,13 @@
 //!
 //! Bodies that start nearer to each other than the thickness acquire it gradually (`start_gaps`).
 
+mod clearance;
 mod driven_colliders;
 mod energy;
 mod forces;
 mod free_displacement;
 mod lagged_friction;
+mod linearised;
 mod normal_contacts;
 mod potential;
 mod start_gaps;
@@ -55,6 +57,8 @@ use crate::contact::friction::adhesion::Adhesion;
 use crate::contact::friction::{Friction, FrictionConstraint};
 use crate::contact::{Candidates, Released, Surfaces};
 use crate::scene::{ContactModel, FrictionModel};
+pub(crate) use clearance::Clearance;
+pub(crate) use linearised::LinearisedContacts;
 pub(crate) use normal_contacts::ContactKind;
 use normal_contacts::Detection;
 use start_gaps::StartGaps;
@@ -122,6 +126,8 @@ pub struct ContactSystem {
     step: f64,
     start_gaps: StartGaps,
     obstacles: Obstacles,
+    /// Changes with the triangles of colliders.
+    surfaces_number: u32,
     /// The control points of the colliders after the fraction `pose` of the step.
     driven: Vec<DVec3>,
     pose: f64,

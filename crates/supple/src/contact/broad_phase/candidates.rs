@@ -234,6 +234,27 @@ impl Candidates {
         });
     }
 
+    /// Calls `visit` with all pairs nearer than `range` beyond the `thickness` at some positions, and a lower bound of their distance.
+    pub(crate) fn for_each_within(
+        &mut self,
+        surfaces: &Surfaces,
+        [thickness, range]: [f64; 2],
+        at: &[DVec3],
+        mut visit: impl FnMut(&Candidate, f64),
+    ) {
+        self.made = false;
+        self.from.clear();
+        self.from.extend_from_slice(at);
+        self.moves.clear();
+        self.moves.resize(at.len(), DVec3::ZERO);
+        self.find_shapes();
+        self.next_range = range / thickness;
+        self.build_cached(surfaces, thickness);
+        for candidate in self.chunks.iter().flat_map(|chunk| &chunk.cached) {
+            visit(candidate, candidate.distance);
+        }
+    }
+
     /// The collision-free fraction of a displacement, up to rounding; zero for a non-finite one. No point departs from the straight
     /// and uniform displacement by more than half of `slack` metres.
     pub(crate) fn collision_free_step(

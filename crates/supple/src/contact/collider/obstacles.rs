@@ -412,6 +412,22 @@ impl Obstacles {
         self.list.iter().all(|obstacle| obstacle.rests(self.span))
     }
 
+    /// Whether these are the colliders, of which none moves between two times or was behind its motion when the last step began.
+    pub(crate) fn are_still<'a>(
+        &self,
+        colliders: impl Iterator<Item = &'a Collider>,
+        span: [f64; 2],
+    ) -> bool {
+        let mut known = self.list.iter();
+        let still = |collider: &Collider| {
+            known
+                .next()
+                .is_some_and(|own| own.collider == *collider && own.rests(span) && !own.ended.is_empty())
+        };
+        let all = colliders.filter(|collider| collider.stiffness.is_none()).all(still);
+        all && known.next().is_none()
+    }
+
     /// The shape of a collider without triangles, at the positions of all control points after a fraction of the step.
     pub(crate) fn solid(&self, index: usize, at: &[DVec3], pose: f64) -> Option<Solid> {
         let obstacle = &self.list[index];

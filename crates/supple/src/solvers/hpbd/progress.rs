@@ -18,6 +18,9 @@ pub(crate) struct Progress {
     pub(crate) is_truncated: bool,
     /// Wall time of the sweeps in seconds.
     pub(crate) solving: f64,
+    /// Contacts that pushed in the last small step, and how often small steps were cut where something would meet.
+    pub(crate) pushing: u32,
+    pub(crate) cuts: u32,
     /// Sum of the squared lengths of the small steps in s².
     squared_lengths: f64,
     deadline: Option<Instant>,
@@ -32,6 +35,8 @@ impl Progress {
             sweeps: 0,
             is_truncated: false,
             solving: 0.0,
+            pushing: 0,
+            cuts: 0,
             squared_lengths: 0.0,
             deadline,
             slowest: Duration::ZERO,
@@ -55,6 +60,12 @@ impl Progress {
         if self.deadline.is_some() {
             self.slowest = self.slowest.max(started.elapsed());
         }
+    }
+
+    /// Notes what contact did in a small step.
+    pub(crate) fn note_contact(&mut self, pushing: u32, cuts: u32) {
+        self.pushing = pushing;
+        self.cuts += cuts;
     }
 
     /// Whether a sweep must be left out; it is then noted as such.

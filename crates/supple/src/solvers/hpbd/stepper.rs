@@ -10,7 +10,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
-use crate::dynamics::System;
+use crate::dynamics::{ContactProjection, System};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::colliders::Collisions;
 use crate::solvers::hpbd::collision::self_collisions::{SelfCollisions, Trajectory};
@@ -44,6 +44,10 @@ pub struct HpbdStepper {
     soft_pins: SoftPins,
     collisions: Collisions,
     self_collisions: SelfCollisions,
+    /// Keeps what constraints leave from crossing.
+    contact: ContactProjection,
+    /// The error when colliders were posed; reported by the next step.
+    problem: Option<Error>,
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
@@ -106,6 +110,8 @@ impl HpbdStepper {
         let solving = Instant::now();
         self.solve(scene_state, dt, progress);
         progress.solving += solving.elapsed().as_secs_f64();
+        self.contact.project(scene_state, [end - dt, end], &self.x, &self.weights, &mut self.predicted)?;
+        progress.note_contact(self.contact.pushing(), self.contact.cuts());
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
         std::mem::swap(&mut self.x, &mut self.predicted);
@@ -139,6 +145,17 @@ impl HpbdStepper {
         let weight = |(fixed, mass): (&bool, &f64)| if *fixed { 0.0 } else { 1.0 / mass };
         self.weights.extend(self.fixed.iter().zip(&system.inertia.mass).map(weight));
         Ok(())
+    }
+
+    /// Contact of the current surfaces; body `b` was number `old_index[b]`.
+    fn begin_contact(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
+        let mut before = std::mem::take(&mut self.contact);
+        let made =
+            ContactProjection::new(&mut self.system, scene_state, &self.x, Some((&mut before, old_index)));
+        match made {
+            Ok(contact) => self.contact = contact,
+            Err(problem) => self.problem = Some(problem),
+        }
     }
 
     /// The constraints, built when the first step knows the fixed particles.
@@ -220,9 +237,9 @@ impl HpbdStepper {
             energy: EnergyReport { kinetic, elastic, potential },
             contacts,
             penetration,
-            pairs: self.self_collisions.count(),
+            pairs: self.self_collisions.count().max(progress.pushing),
             closest: None,
-            cuts: 0,
+            cuts: progress.cuts,
             island_cuts: 0,
             global_cuts: 0,
             crossings: None,
@@ -266,6 +283,9 @@ impl Stepper for HpbdStepper {
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
         let started = Instant::now();
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
         if self.solver.is_none() {
             self.analyse(scene_state);
         }
@@ -295,6 +315,7 @@ impl Stepper for HpbdStepper {
         self.system = System::without_elasticity(scene_state);
         self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
         self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
+        self.begin_contact(scene_state, old_index);
         self.analyse(scene_state);
     }
 
@@ -302,6 +323,8 @@ impl Stepper for HpbdStepper {
         self.system = System::without_elasticity(scene_state);
         self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
         self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
+        let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
+        self.begin_contact(scene_state, &same);
         self.analyse(scene_state);
     }
 
@@ -339,6 +362,8 @@ impl Stepper for HpbdStepper {
 
     fn after_tears(&mut self, scene_state: &SceneState) {
         self.system.follow_tear(scene_state);
+        let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
+        self.begin_contact(scene_state, &same);
         self.drag = Drag::default();
     }
 
@@ -364,6 +389,7 @@ impl Stepper for HpbdStepper {
         if let Some(solver) = &self.solver {
             solver.save(state);
         }
+        self.contact.save(state);
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
@@ -372,6 +398,7 @@ impl Stepper for HpbdStepper {
         if let Some(solver) = &mut self.solver {
             solver.restore(state)?;
         }
+        self.contact.restore(state)?;
         (self.x, self.v) = (x, v);
         Ok(())
     }
