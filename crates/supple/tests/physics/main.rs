@@ -13,6 +13,7 @@ mod hpbd;
 mod hpbd_tear;
 mod mas;
 mod mass_spring;
+mod nothing_passes;
 mod octree;
 mod octree_self_collision;
 mod seams;

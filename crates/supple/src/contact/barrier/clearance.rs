@@ -2,11 +2,10 @@
 //!
 //! A pair whose distance exceeds what is kept by `g` stays apart as long as both sides move by less than `g/2` relative to the mean motion
 //! of all; one with a collider, as long as the body's side and the collider together move by less than `g`. A point `Σ wⱼ xⱼ` moves by no more
-//! than `Σ |wⱼ|` times the farthest of its unknowns.
+//! than `Σ |wⱼ|` times the farthest of its unknowns. From spheres, capsules and planes nearby, only the motion towards them counts.
 
 use glam::DVec3;
-use supple_core::parallel::prelude::*;
-use supple_core::parallel::{self, CHUNK};
+use supple_core::parallel::{self, CHUNK, Found};
 
 use super::linearised::KEPT_GAP;
 use super::{ContactSystem, place};
@@ -28,8 +27,17 @@ pub(crate) struct Clearance {
     /// For each unknown, to other bodies and to colliders, in metres.
     to_bodies: Vec<f64>,
     to_colliders: Vec<f64>,
-    /// For each triangle, to a collider.
-    of_triangles: Vec<f64>,
+    /// Between points and spheres, capsules and planes.
+    planes: Found<SeparatingPlane>,
+}
+
+/// A plane between a point and a convex collider.
+#[derive(Debug, Clone, Copy)]
+struct SeparatingPlane {
+    point: u32,
+    normal: DVec3,
+    /// How far the point may approach it, in metres.
+    gap: f64,
 }
 
 impl Clearance {
@@ -79,7 +87,7 @@ impl Clearance {
             let gap = (distance - KEPT_GAP * reach).max(0.0);
             self.lower_pair(contact, candidate, gap);
         });
-        self.lower_by_solids(contact, &points, range);
+        self.find_planes(contact, &points, range);
         (self.points, self.candidates) = (points, Some((number, candidates)));
     }
 
@@ -92,30 +100,33 @@ impl Clearance {
         }
     }
 
-    fn lower_by_solids(&mut self, contact: &ContactSystem, at: &[DVec3], range: f64) {
+    /// Finds the planes that separate points from spheres, capsules and planes nearby: these are convex, and so is a triangle, so that the
+    /// plane across the way between their nearest points separates them until a corner has come nearer to it by the gap.
+    fn find_planes(&mut self, contact: &ContactSystem, at: &[DVec3], range: f64) {
         let kept = KEPT_GAP * contact.widest();
         let surfaces = &contact.properties.surfaces;
-        let triangles = surfaces.body_triangles();
-        let mut of_triangles = std::mem::take(&mut self.of_triangles);
-        of_triangles.clear();
-        of_triangles.resize(if contact.solids.is_empty() { 0 } else { triangles.len() }, 0.0);
-        let gap = |t: &[u32; 3]| {
-            let corners = t.map(|p| at[p as usize]);
-            let distance = |(_, solid): &(u32, Solid)| {
-                solid
-                    .to_triangle_if_near(&corners, kept + range)
-                    .map_or(f64::INFINITY, |found| found.distance)
-            };
-            contact.solids.iter().map(distance).fold(f64::INFINITY, f64::min)
-        };
-        let each = of_triangles.par_iter_mut().zip(triangles).with_min_len(CHUNK);
-        each.for_each(|(out, t)| *out = gap(t));
-        for (t, distance) in triangles.iter().zip(&of_triangles) {
-            if *distance < kept + range {
-                t.iter().for_each(|p| self.lower(contact, *p, [f64::INFINITY, (distance - kept).max(0.0)]));
+        let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
+        let count = if contact.solids.is_empty() { 0 } else { triangles.len() };
+        let mut planes = std::mem::take(&mut self.planes);
+        planes.look(count, |t, list| {
+            let corners = triangles[t].map(|p| at[p as usize]);
+            for (_, solid) in &contact.solids {
+                let Some(found) = solid.to_triangle_if_near(&corners, kept + range) else { continue };
+                if found.distance >= kept + range {
+                    continue;
+                }
+                let plane = |i: usize| {
+                    let behind = (corners[i] - corners[0]).dot(found.normal);
+                    let nearest: f64 =
+                        (0..3).map(|j| found.weights[j] * (corners[j] - corners[0]).dot(found.normal)).sum();
+                    let gap = found.distance + behind - nearest - kept;
+                    SeparatingPlane { point: triangles[t][i], normal: found.normal, gap }
+                };
+                list.extend([0, 1, 2].map(plane));
             }
-        }
-        self.of_triangles = of_triangles;
+        });
+        debug_assert!(planes.iter().all(|plane| (plane.point as usize) < bodies));
+        self.planes = planes;
     }
 
     /// Whether nothing comes near anything on the way to `x`, with the colliders where they are now; `deviation` is how far they depart from
@@ -134,7 +145,12 @@ impl Clearance {
             moved.length() + driven < self.to_colliders[i] && (moved - mean).length() < self.to_bodies[i]
         };
         let all = |range: std::ops::Range<usize>| (range.start..range.end).all(is_free);
-        parallel::fold(x.len(), CHUNK, true, all, |a, b| a && b)
+        let is_apart = |plane: &SeparatingPlane| {
+            let weights = contact.properties.points.weights(plane.point as usize);
+            let moved: DVec3 = weights.iter().map(|&(v, w)| w * (x[v as usize] - self.at[v as usize])).sum();
+            plane.gap + plane.normal.dot(moved) - driven > 0.0
+        };
+        parallel::fold(x.len(), CHUNK, true, all, |a, b| a && b) && self.planes.iter().all(is_apart)
     }
 
     fn drift_of_colliders(&self, contact: &ContactSystem) -> f64 {
