@@ -13,7 +13,7 @@
 //! | `released` | what is left out of contact with a collider, since it is inside |
 //! | `surfaces` | the surfaces of all bodies as triangles, edges and vertices over points |
 //!
-//! `hpbd` keeps its particles apart by its own rules, and `octree` can resolve penetrations: both are with their solver family.
+//! `hpbd` has constraints of its own before the surfaces and detection here (`dynamics/contact_projection.rs`), and `octree` can resolve penetrations: both are with their solver family.
 
 pub mod barrier;
 mod broad_phase;
