@@ -153,7 +153,7 @@ fn where_nothing_is_near_a_collider_changes_no_bit() {
             scene.colliders.push(Collider::sphere("ball", [0.0, 0.0, -3.0], 0.2).moving(motion));
         }
         let mut simulation = Simulation::new(scene).unwrap();
-        (0..10).for_each(|_| drop(simulation.step(1.0 / 30.0).unwrap()));
+        (0..10).for_each(|_| _ = simulation.step(1.0 / 30.0).unwrap());
         simulation.positions().to_vec()
     };
     assert_eq!(run(true), run(false));

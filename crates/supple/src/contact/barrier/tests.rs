@@ -7,7 +7,6 @@ use super::*;
 use crate::body::{Body, Discretisation};
 use crate::energy::Energy;
 use crate::energy::conformance::*;
-use crate::material::HessianMode;
 use crate::scene;
 
 const THICKNESS: f64 = 0.1;

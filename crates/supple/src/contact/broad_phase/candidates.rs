@@ -61,7 +61,7 @@ impl Candidate {
     /// The collision-free fraction, up to `until`, of a displacement from where it may be `nearer` than when it was found, on which its
     /// primitives are `coming` nearer at most, and leave the straight way by half of `slack`; all in metres.
     #[inline(always)]
-    fn free_fraction(&self, [from, to]: [&[DVec3]; 2], [nearer, coming, slack]: [f64; 3], until: f64) -> f64 {
+    fn time_of_impact(&self, [from, to]: [&[DVec3]; 2], [nearer, coming, slack]: [f64; 3], until: f64) -> f64 {
         let Self { kind, points, reach, distance } = *self;
         if is_collision_free(distance - nearer - slack, coming, reach, until) {
             return until;
@@ -274,7 +274,7 @@ impl Candidates {
             chunk.for_each_group(|group, candidates| {
                 let (nearer, coming) = drifts.on_displacement(group);
                 for candidate in candidates {
-                    until = candidate.free_fraction([from, to], [nearer, coming, slack], until);
+                    until = candidate.time_of_impact([from, to], [nearer, coming, slack], until);
                 }
             });
             until
@@ -297,7 +297,7 @@ impl Candidates {
             chunk.for_each_group(|group, candidates| {
                 let (nearer, coming) = drifts.on_displacement(group);
                 for candidate in candidates {
-                    let free = candidate.free_fraction([from, to], [nearer, coming, 0.0], 1.0);
+                    let free = candidate.time_of_impact([from, to], [nearer, coming, 0.0], 1.0);
                     if free < 1.0 {
                         list.push(Collision { points: candidate.points, free });
                     }
