@@ -18,7 +18,8 @@ use glam::DVec3;
 
 use super::implicit::{ImplicitStepper, StepBuffers, step_tolerance};
 use super::optimize::{Cuts, Outcome, StoppingCriteria, Termination};
-use crate::scene::{FrictionModel, Mode};
+use crate::contact::barrier::ContactSystem;
+use crate::scene::{FrictionModel, Mode, Pinch};
 use crate::scene_state::SceneState;
 use crate::stepper::{StageTimes, StepReport};
 use supple_core::Error;
@@ -34,6 +35,10 @@ const ROUND_ITERATIONS: u32 = 4;
 /// How often in a round driven surfaces carry along what they meet next, and the part of the rest of the way that is worth another time.
 const CARRIES: u32 = 16;
 const LEAST_CARRY: f64 = 0.02;
+/// How often this is tried again after points without room were released.
+const PINCH_CARRIES: u32 = 4;
+/// The shortest distance in a part, over the thickness, in which driven points must find room.
+const LEAST_MOVE: f64 = 0.25;
 
 /// Work of the parts of a step.
 #[derive(Default)]
@@ -43,6 +48,7 @@ struct Tally {
     cuts: Cuts,
     all_converged: bool,
     residual: f64,
+    pinched: u32,
     times: StageTimes,
 }
 
@@ -64,12 +70,13 @@ impl ImplicitStepper {
             let length = if last { left } else { longest.min(0.5 * left) };
             let span = [time, if last { end } else { time + length }];
             let planned = self.plan_part(scene_state, span)?;
+            let shortest = self.shortest_part(scene_state, length, dt)?;
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if !late && planned < 0.75 * length && planned >= dt / MOST_PARTS {
+            if !late && planned < 0.75 * length && planned >= shortest {
                 longest = planned;
                 continue;
             }
-            let may_repeat = length > 1.5 * dt / MOST_PARTS;
+            let may_repeat = length > 1.5 * shortest;
             let Some(report) = self.part(scene_state, span, deadline, may_repeat && !late)? else {
                 longest = 0.5 * length;
                 continue;
@@ -107,12 +114,20 @@ impl ImplicitStepper {
         Ok(if met > 2.0 * short { met - short } else { short })
     }
 
+    /// How long a part is at least, in seconds: in less time driven points do not move by a noteworthy distance.
+    fn shortest_part(&mut self, scene_state: &SceneState, length: f64, dt: f64) -> Result<f64, Error> {
+        let far = self.system.contact_system.farthest_driven()?.max(self.farthest_pin());
+        let noteworthy = length * LEAST_MOVE * scene_state.contact.thickness / far.max(f64::MIN_POSITIVE);
+        Ok(noteworthy.clamp(dt / MOST_PARTS, dt))
+    }
+
     /// Whether a pin or collider moves in this step.
     fn is_driven(&self) -> bool {
         !self.system.contact_system.is_empty()
             && (!self.system.contact_system.colliders_rest() || self.farthest_pin() > 0.0)
     }
 
+    /// The farthest that a pin is from its target.
     fn farthest_pin(&self) -> f64 {
         let pins = self.fixed.iter().zip(self.x.iter().zip(&self.work.pinned)).filter(|(fixed, _)| **fixed);
         pins.map(|(_, (x, target))| x.distance_squared(*target)).fold(0.0, f64::max).sqrt()
@@ -156,8 +171,14 @@ impl ImplicitStepper {
         };
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
         if driven {
-            if !self.drive(scene_state, &limits)? && may_repeat {
-                return Ok(None);
+            if !self.drive(scene_state, &limits)? {
+                if may_repeat {
+                    return Ok(None);
+                }
+                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if scene_state.contact.pinch == Pinch::Release && !late {
+                    self.release_pinched(scene_state, &limits)?;
+                }
             }
             self.minimise_again(scene_state, &limits)?;
         } else {
@@ -184,6 +205,7 @@ impl ImplicitStepper {
         self.system.contacts.end_step(&self.x);
         self.system.contact_system.record_end(&self.x, &self.fixed, &self.work.pinned)?;
         self.system.contact_system.end_step(&self.x);
+        self.lag = self.system.contact_system.lag()?.max(self.farthest_pin());
         let report = self.report(scene_state);
         Ok(Some(StepReport { times: self.times([started, minimising, ended], cycles), ..report }))
     }
@@ -216,6 +238,34 @@ impl ImplicitStepper {
             }
         }
         Ok(false)
+    }
+
+    /// Releases what has no room, little by little, until the driven points arrive; in the end they do in any case.
+    fn release_pinched(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
+        let round = StoppingCriteria { max_iterations: ROUND_ITERATIONS, ..*limits };
+        for more in 0..ContactSystem::PINCH_ROUNDS {
+            self.system.contact_system.release_pinched(&self.work.next, more);
+            self.work.targets.clone_from(&self.work.next);
+            let StepBuffers { targets, pinned, .. } = &mut self.work;
+            for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
+                targets[v] = pinned[v];
+            }
+            for _ in 0..PINCH_CARRIES {
+                if self.advance_carried()? {
+                    return Ok(());
+                }
+            }
+            self.minimise_again(scene_state, &round)?;
+        }
+        let StepBuffers { next, pinned, .. } = &mut self.work;
+        for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
+            next[v] = pinned[v];
+        }
+        self.system.contact_system.force_to_end(&self.work.next)
     }
 
     /// The first round; returns whether the driven points arrived. If they do with the bodies at rest as well as in flight, the lower
@@ -289,6 +339,7 @@ impl Tally {
         self.cuts += start_cuts;
         self.all_converged &= outcome.stop == Termination::Converged;
         self.residual = self.residual.max(report.residual.unwrap_or(0.0));
+        self.pinched = self.pinched.max(report.pinched);
         self.times += report.times;
     }
 
@@ -302,6 +353,7 @@ impl Tally {
             global_cuts: self.cuts.global,
             converged: self.all_converged,
             residual: Some(self.residual),
+            pinched: self.pinched,
             times: self.times,
             ..report
         }

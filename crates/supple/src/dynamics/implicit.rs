@@ -22,7 +22,8 @@ use crate::material::HessianMode;
 use crate::scene::{Method, Mode, Truncation};
 use crate::scene_state::SceneState;
 use crate::stepper::{
-    EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, ReleasedVertices, Slice, StageTimes, StepReport, StepSystem,
+    Stepper,
 };
 use supple_core::Aabb;
 use supple_core::Error;
@@ -59,6 +60,8 @@ pub struct ImplicitStepper {
     first: Option<System>,
     minimiser: Option<Box<dyn Minimiser>>,
     pub(super) outcome: Outcome,
+    /// The farthest that a collider or driven pin was from its target at the last step's end, in metres.
+    pub(super) lag: f64,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     pub(super) start_cuts: Cuts,
     pub(super) work: StepBuffers,
@@ -122,6 +125,7 @@ impl ImplicitStepper {
             first: None,
             minimiser: None,
             outcome: Outcome::default(),
+            lag: 0.0,
             start_cuts: Cuts::default(),
             work: StepBuffers::default(),
             restored: None,
@@ -442,6 +446,8 @@ impl ImplicitStepper {
             island_cuts: cuts.by_island,
             global_cuts: cuts.global,
             crossings: Some(touching.crossings),
+            pinched: self.system.contact_system.pinched().len() as u32,
+            lag: self.lag,
             times: StageTimes::default(),
         }
     }
@@ -565,6 +571,10 @@ impl Stepper for ImplicitStepper {
 
     fn masses(&self) -> Cow<'_, [f64]> {
         Cow::Borrowed(&self.system.inertia.mass)
+    }
+
+    fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
+        self.system.released(scene_state)
     }
 
     fn contact_forces(&self, scene_state: &SceneState) -> Option<ContactForces> {

@@ -19,6 +19,7 @@ use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use crate::scene::{ContactModel, FrictionModel, Tangled, Truncation};
 use crate::scene_state::SceneState;
+use crate::stepper::ReleasedVertices;
 use supple_core::Error;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
@@ -297,6 +298,25 @@ impl System {
         }
         let colliders = scene_state.colliders.iter();
         sums.finish(&self.contacts.areas, colliders.map(|(_, collider)| collider.stiffness.is_some()))
+    }
+
+    /// The vertices that are left out of contact with a collider.
+    pub(super) fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
+        let contact = &self.contact_system;
+        let mut list: Vec<ReleasedVertices> = Vec::new();
+        for &[collider, point] in contact.released_points() {
+            let body = contact.surfaces().body(point) as usize;
+            let first: usize = scene_state.bodies[..body].iter().map(|body| body.embedding.len()).sum();
+            let names = (scene_state.bodies[body].name.as_str(), contact.collider_name(collider as usize));
+            let known = list.last().is_some_and(|last| (&*last.body, &*last.collider) == names);
+            if !known {
+                list.push(ReleasedVertices::new(names.0, names.1));
+            }
+            if let Some(last) = list.last_mut() {
+                last.vertices.push(point - first as u32);
+            }
+        }
+        list
     }
 
     /// Elastic energy in joules.

@@ -28,7 +28,7 @@ pub use method::{
 pub use model::body::{Axis, Bending, Body, Cuboid, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use model::closed_mesh::ClosedMesh;
 pub use model::collider::{Collider, ColliderShape};
-pub use model::contact::{Contact, ContactModel, FrictionModel, Tangled, Truncation};
+pub use model::contact::{Contact, ContactModel, FrictionModel, Pinch, Tangled, Truncation};
 pub use model::elastic_model::Model;
 pub use model::motion::{Keyframe, Motion, MovingPose, Pose};
 pub use model::pin::{Follow, Pin, PinStrength};

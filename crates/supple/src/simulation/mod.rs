@@ -18,8 +18,8 @@ pub use crate::body::{ActiveSeam, Stitch};
 pub use crate::scene_state::{ActivePin, BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, SceneState};
 pub use crate::stepper::{
     BodyForce, ColliderForce, EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION,
-    ParticleLevel, Registry, Slice, SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind,
-    StretchReport, Torn,
+    ParticleLevel, Registry, ReleasedVertices, Slice, SlicedCell, StageTimes, StepReport, StepSystem,
+    Stepper, StepperKind, StretchReport, Torn,
 };
 pub use edit::pick::Picked;
 pub use edit::unpin::PinnedPoint;
@@ -276,6 +276,11 @@ impl Simulation {
                 "contact forces of `{method}`, which moves points out of contact without forces"
             ))
         })
+    }
+
+    /// The vertices that are left out of contact with a collider now: they are inside of it, or had no room between two.
+    pub fn released(&self) -> Vec<ReleasedVertices> {
+        self.stepper.released(&self.scene_state)
     }
 
     /// The smallest volume of any tetrahedron over its rest volume; `None` without tetrahedra.

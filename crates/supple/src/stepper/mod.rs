@@ -20,7 +20,8 @@ pub(crate) use hierarchy::carried;
 pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
 pub use registry::{Registry, StepperKind};
 pub use report::{
-    BodyForce, ColliderForce, EnergyReport, FrameReport, StageTimes, StepReport, StretchReport,
+    BodyForce, ColliderForce, EnergyReport, FrameReport, ReleasedVertices, StageTimes, StepReport,
+    StretchReport,
 };
 pub use step_system::StepSystem;
 
@@ -131,6 +132,10 @@ pub trait Stepper: Send {
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error>;
     /// Notes for the user about the state.
     fn notes(&self, _scene_state: &SceneState) -> Vec<String> {
+        Vec::new()
+    }
+    /// The vertices that are left out of contact with a collider now.
+    fn released(&self, _scene_state: &SceneState) -> Vec<ReleasedVertices> {
         Vec::new()
     }
     /// The forces of contact in which the last step ended; `None` in families that know none.

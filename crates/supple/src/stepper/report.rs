@@ -126,6 +126,10 @@ pub struct StepReport {
     pub global_cuts: u32,
     /// Pairs of triangles that intersected when the step started; `None` for methods that do not detect them.
     pub crossings: Option<u32>,
+    /// Vertices that were released from a collider in this step, since they had no room.
+    pub pinched: u32,
+    /// The farthest that a collider, or a hard-driven pin, is from where its motion says at the end, in metres.
+    pub lag: f64,
     /// Wall time by stage.
     pub times: StageTimes,
 }
@@ -228,6 +232,15 @@ pub struct FrameReport {
     /// Pairs of triangles that intersected when the last step started; absent for methods that do not detect them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossings: Option<u32>,
+    /// The vertices that were released from a collider since they had no room between colliders, in the step with the most.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pinched: u32,
+    /// The vertices that are left out of contact with a collider at the end of the frame: they are inside, or had no room.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<ReleasedVertices>,
+    /// The farthest that a collider, or a hard-driven pin, was from where its motion says, in metres; absent if all were on time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<f64>,
     /// What contact exerts on each collider that is touched, at the end of the frame; absent in families that do not know it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collider_forces: Vec<ColliderForce>,
@@ -244,6 +257,29 @@ pub struct FrameReport {
     pub finite: bool,
     /// Hash of the exact bits of the state.
     pub state_hash: String,
+}
+
+/// Vertices of a body that are left out of contact with a collider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ReleasedVertices {
+    /// The body's name.
+    pub body: String,
+    /// The collider's name.
+    pub collider: String,
+    /// The numbers of the vertices.
+    pub vertices: Vec<u32>,
+}
+
+impl ReleasedVertices {
+    /// Of the vertices `vertices` of `body` from `collider`.
+    pub(crate) fn new(body: &str, collider: &str) -> Self {
+        Self { body: body.to_owned(), collider: collider.to_owned(), vertices: Vec::new() }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What contact exerts on a collider.

@@ -51,6 +51,11 @@ impl ContactSystem {
         self.pose
     }
 
+    /// The farthest that a control point is from where the motion says at the step's end, in metres.
+    pub(crate) fn lag(&mut self) -> Result<f64, Error> {
+        self.obstacles.lag(&self.driven)
+    }
+
     /// Whether a step moves no collider.
     pub(crate) fn colliders_rest(&self) -> bool {
         self.obstacles.rest()

@@ -39,6 +39,7 @@ mod free_displacement;
 mod lagged_friction;
 mod linearised;
 mod normal_contacts;
+mod pinch;
 mod potential;
 mod start_gaps;
 mod state_recorder;
@@ -120,6 +121,8 @@ pub struct ContactSystem {
     tangled: bool,
     entanglement: Entanglement,
     held: HeldPoints,
+    /// Collider and point of what a pinch has released in this step, sorted.
+    pinched: Vec<[u32; 2]>,
     /// For how many seconds places were pulled out of colliders, sorted by collider and points.
     pulled: Vec<([u32; 4], f64)>,
     /// The duration of the step in seconds.
@@ -187,6 +190,7 @@ impl ContactSystem {
         self.set_reaches(&gaps, end);
         self.start_gaps = gaps;
         self.step = dt;
+        self.pinched.clear();
         let ContactProperties { friction_model, thickness, .. } = self.properties;
         self.friction = Friction::over(friction_model, dt, thickness);
         self.tangled = self.tangled || {
@@ -254,6 +258,7 @@ impl ContactSystem {
         self.adhesion.save(state);
         state.numbers(&self.start_gaps.saved());
         self.save_pulling(state);
+        self.obstacles.save(state);
     }
 
     /// Restores a saved state; intersections are found when the next step starts.
@@ -262,6 +267,7 @@ impl ContactSystem {
         self.adhesion.restore(state)?;
         self.start_gaps.restore(&state.numbers(self.start_gaps.saved_len())?);
         self.restore_pulling(state)?;
+        self.obstacles.restore(state)?;
         self.entanglement = Entanglement::default();
         self.released.clear();
         let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);

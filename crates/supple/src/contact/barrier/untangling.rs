@@ -133,10 +133,11 @@ impl ContactSystem {
     }
 
     /// Collects what is released from colliders.
-    fn release(&self, entanglement: &Entanglement, at: &[DVec3], released: &mut Released) {
+    pub(super) fn release(&self, entanglement: &Entanglement, at: &[DVec3], released: &mut Released) {
         let ContactProperties { surfaces, thickness, .. } = &self.properties;
         released.clear();
-        self.held.inside.iter().for_each(|&[collider, point]| released.add_point(collider, point));
+        let chosen = self.held.inside.iter().chain(&self.pinched);
+        chosen.for_each(|&[collider, point]| released.add_point(collider, point));
         for spot in &entanglement.spots {
             match spot.vertex() {
                 Some(vertex) => released.add_point(spot.collider, vertex),

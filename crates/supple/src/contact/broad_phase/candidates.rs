@@ -61,7 +61,12 @@ impl Candidate {
     /// The collision-free fraction, up to `until`, of a displacement from where it may be `nearer` than when it was found, on which its
     /// primitives are `coming` nearer at most, and leave the straight way by half of `slack`; all in metres.
     #[inline(always)]
-    fn time_of_impact(&self, [from, to]: [&[DVec3]; 2], [nearer, coming, slack]: [f64; 3], until: f64) -> f64 {
+    fn time_of_impact(
+        &self,
+        [from, to]: [&[DVec3]; 2],
+        [nearer, coming, slack]: [f64; 3],
+        until: f64,
+    ) -> f64 {
         let Self { kind, points, reach, distance } = *self;
         if is_collision_free(distance - nearer - slack, coming, reach, until) {
             return until;

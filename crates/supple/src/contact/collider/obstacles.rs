@@ -26,6 +26,7 @@ use crate::contact::collider::mesh_source::{FrameWindow, MeshSource};
 use crate::contact::{ColliderMeshes, Surfaces};
 use crate::scene::{Collider, ColliderShape, Pose};
 use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
 
 /// All hard colliders of a scene over one step.
 #[derive(Debug, Default)]
@@ -52,6 +53,8 @@ pub(crate) struct Obstacle {
     lag: Vec<DVec3>,
     /// The control points where the last step ended; empty before the first.
     ended: Vec<DVec3>,
+    /// Whether that is not where its motion says.
+    is_late: bool,
 }
 
 #[derive(Debug)]
@@ -119,7 +122,15 @@ impl Obstacle {
             }
             ColliderShape::Plane { .. } => (Form::HalfSpace, 2),
         };
-        Ok(Self { collider: collider.clone(), form, first, count, lag: Vec::new(), ended: Vec::new() })
+        Ok(Self {
+            collider: collider.clone(),
+            form,
+            first,
+            count,
+            lag: Vec::new(),
+            ended: Vec::new(),
+            is_late: false,
+        })
     }
 
     /// Its control points.
@@ -449,6 +460,26 @@ impl Obstacles {
         self.list[index].points()
     }
 
+    /// Which colliders win where a body has no room between two of them: those with the larger number.
+    pub(crate) fn priority(&self, index: usize) -> i32 {
+        self.list[index].collider.priority
+    }
+
+    /// The farthest that a control point, at `at`, is from where the motion says at the step's end, in metres.
+    pub(crate) fn lag(&mut self, at: &[DVec3]) -> Result<f64, Error> {
+        let mut farthest = 0.0_f64;
+        let mut intended = Vec::new();
+        for obstacle in &mut self.list {
+            intended.resize(obstacle.count, DVec3::ZERO);
+            obstacle.place(self.span[1], &mut intended)?;
+            let own = &at[obstacle.first..obstacle.first + obstacle.count];
+            let lag = own.iter().zip(&intended).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            obstacle.is_late = lag > ROUNDING;
+            farthest = farthest.max(lag);
+        }
+        Ok(farthest)
+    }
+
     /// The name of a collider.
     pub(crate) fn name(&self, index: usize) -> &str {
         &self.list[index].collider.name
@@ -500,6 +531,32 @@ impl Obstacles {
     /// How far a control point of a mesh or box, at `now`, has come since the step's start.
     pub(crate) fn moved(&self, point: usize, now: DVec3) -> DVec3 {
         now - self.start.get(point).copied().unwrap_or(now)
+    }
+
+    /// Saves where colliders ended that are late.
+    pub(crate) fn save(&self, state: &mut StateWriter) {
+        let late = || self.list.iter().filter(|obstacle| obstacle.is_late);
+        state.whole(late().count() as u64);
+        for obstacle in late() {
+            let name: Vec<u32> = obstacle.collider.name.bytes().map(u32::from).collect();
+            state.words(&name);
+            state.vectors(&obstacle.ended);
+        }
+    }
+
+    /// Restores it; the others are where their motion says.
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        self.list.iter_mut().for_each(|obstacle| obstacle.ended.clear());
+        self.earlier_ends.clear();
+        for _ in 0..state.whole()? {
+            let bytes: Vec<u8> = state.words()?.iter().map(|byte| *byte as u8).collect();
+            let (name, ended) = (String::from_utf8_lossy(&bytes).into_owned(), state.list()?);
+            match self.list.iter_mut().find(|obstacle| obstacle.collider.name == name) {
+                Some(obstacle) => obstacle.ended = ended,
+                None => self.earlier_ends.push((name, ended)),
+            }
+        }
+        Ok(())
     }
 
     /// Takes over where the colliders of the same name ended.

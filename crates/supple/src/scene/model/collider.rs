@@ -66,6 +66,9 @@ pub struct Collider {
     /// The distance in metres below which it repels bodies.
     #[serde(default = "default_thickness")]
     pub thickness: f64,
+    /// Where a body has no room between two colliders, it is released from the one with the lower priority, or the later one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub priority: i32,
 }
 
 impl Collider {
@@ -78,8 +81,13 @@ impl Collider {
             friction: None,
             stiffness: None,
             thickness: default_thickness(),
+            priority: 0,
         }
     }
+}
+
+fn is_zero(number: &i32) -> bool {
+    *number == 0
 }
 
 fn default_thickness() -> f64 {

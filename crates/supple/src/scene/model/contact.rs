@@ -50,6 +50,17 @@ pub enum Truncation {
     Global,
 }
 
+/// What happens where colliders close on a body that has no room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinch {
+    /// The colliders follow their motion, and vertices without room are released from one of them until they have come out again.
+    #[default]
+    Release,
+    /// The colliders stop short, and follow when there is room.
+    Stop,
+}
+
 /// Contact of bodies with themselves and each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -68,6 +79,8 @@ pub struct Contact {
     pub friction_model: FrictionModel,
     /// What is shortened where surfaces would meet.
     pub truncation: Truncation,
+    /// What happens where colliders close on a body.
+    pub pinch: Pinch,
 }
 
 impl Default for Contact {
@@ -80,6 +93,7 @@ impl Default for Contact {
             tangled: Tangled::Push,
             friction_model: FrictionModel::Smooth,
             truncation: Truncation::Vertex,
+            pinch: Pinch::Release,
         }
     }
 }

@@ -366,6 +366,9 @@ pub(crate) fn frame_report(
         island_cuts: total(|s| s.island_cuts),
         global_cuts: total(|s| s.global_cuts),
         crossings: steps.last().and_then(|s| s.crossings),
+        pinched: steps.iter().map(|s| s.pinched).max().unwrap_or(0),
+        released: simulation.released(),
+        lag: steps.iter().map(|s| s.lag).reduce(f64::max).filter(|lag| *lag > NOTEWORTHY_LAG),
         collider_forces: collider_forces(simulation, forces.as_ref()),
         body_forces: body_forces(simulation, forces.as_ref()),
         height: height(simulation),
@@ -377,6 +380,9 @@ pub(crate) fn frame_report(
         state_hash: format!("{:016x}", simulation.state_hash()),
     }
 }
+
+/// A distance in metres from where a motion says that is worth a report.
+const NOTEWORTHY_LAG: f64 = 1e-6;
 
 /// What contact exerts on the colliders that are touched.
 fn collider_forces(simulation: &Simulation, forces: Option<&ContactForces>) -> Vec<ColliderForce> {

@@ -242,6 +242,8 @@ impl HpbdStepper {
             cuts: progress.cuts,
             island_cuts: 0,
             global_cuts: 0,
+            pinched: 0,
+            lag: 0.0,
             crossings: None,
             times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
         }

@@ -127,6 +127,8 @@ impl StaggeredStepper {
             cuts: 0,
             island_cuts: 0,
             global_cuts: 0,
+            pinched: 0,
+            lag: 0.0,
             crossings: None,
             times: StageTimes::default(),
         }
