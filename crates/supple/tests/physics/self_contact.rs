@@ -284,7 +284,8 @@ fn a_tangled_start_is_reported_and_separated() {
     let start = crossings(&triangles(&simulation));
     assert!(start > 0);
     let notes = simulation.notes().join("\n");
-    assert!(notes.contains(&format!("{start} pairs of triangles intersect at the start")), "{notes}");
+    let pairs = if start == 1 { "pair of triangles intersects" } else { "pairs of triangles intersect" };
+    assert!(notes.contains(&format!("{start} {pairs} at the start")), "{notes}");
     assert!(notes.contains("`lower` at vertices") && notes.contains("separated gradually"), "{notes}");
     assert_eq!(simulation.step(1.0 / 60.0).unwrap().crossings, Some(start as u32));
     let mut apart = None;
