@@ -38,6 +38,9 @@ fn make_steps(simulation: &mut Simulation, count: u32) {
     }
 }
 
+/// The signed distance of a shape, in metres.
+type Distance = fn(DVec3) -> f64;
+
 /// Distances from a ball of 0.3 m about the origin, and from a box with that half height.
 fn ball(p: DVec3) -> f64 {
     p.length() - 0.3
@@ -55,7 +58,7 @@ fn what_starts_inside_a_collider_is_named_and_comes_out_no_faster_than_stated() 
     write_obj(&SphereShape { radius: 0.3, cells: 16 }.surface(1.0).unwrap(), &mut bytes).unwrap();
     std::fs::write(&path, bytes).unwrap();
     // Flat faces of a mesh are inside the ball by up to a millimetre or two.
-    let cases: [(Collider, fn(DVec3) -> f64, f64); 3] = [
+    let cases: [(Collider, Distance, f64); 3] = [
         (Collider::sphere("obstacle", DVec3::ZERO, 0.3), ball, 0.0),
         (Collider::cuboid("obstacle", DVec3::ZERO, DVec3::splat(0.6)), cuboid, 0.0),
         (Collider::mesh("obstacle", path), ball, 6e-3),
