@@ -21,4 +21,5 @@ mod self_contact;
 mod staggered;
 mod statics;
 mod stress;
+mod truncation;
 mod unclean_starts;

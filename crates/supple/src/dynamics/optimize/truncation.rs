@@ -189,3 +189,108 @@ fn unite(islands: &mut [u32], bodies: [usize; 2]) {
         islands.iter_mut().filter(|island| **island == a.max(b)).for_each(|island| *island = a.min(b));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::material::HessianMode;
+    use supple_linear::BlockMatrix;
+
+    /// Beads on a line, which must keep their order; bodies of three each.
+    struct Beads {
+        bodies: Vec<u32>,
+    }
+
+    impl Objective for Beads {
+        fn value(&self, _x: &[DVec3]) -> f64 {
+            0.0
+        }
+
+        fn gradient(&self, _x: &[DVec3], _gradient: &mut [DVec3]) {}
+
+        fn hessian(&self, _x: &[DVec3], _mode: HessianMode, _hessian: &mut BlockMatrix) {}
+
+        fn collisions(&self, [from, to]: [&[DVec3]; 2], visit: &mut dyn FnMut(&[u32], f64)) -> bool {
+            for v in 1..from.len() {
+                let [before, after] = [from, to].map(|x| x[v].x - x[v - 1].x);
+                // A tenth of the gap must be left.
+                if after < 0.1 * before {
+                    visit(&[v as u32 - 1, v as u32], 0.9 * before / (before - after));
+                }
+            }
+            true
+        }
+
+        fn bodies(&self) -> &[u32] {
+            &self.bodies
+        }
+    }
+
+    /// Positions with gaps, and displacements.
+    fn displacements() -> impl Strategy<Value = (Vec<DVec3>, Vec<DVec3>)> {
+        let bead = (0.1..1.0f64, -2.0..2.0f64, 0..3u32);
+        prop::collection::vec(bead, 30).prop_map(|beads| {
+            let mut x = 0.0;
+            let place = |(gap, _, _): &(f64, f64, u32)| {
+                x += gap;
+                x * DVec3::X
+            };
+            let from: Vec<DVec3> = beads.iter().map(place).collect();
+            // Most move little.
+            let goes = |(from, (_, by, much)): (&DVec3, &(f64, f64, u32))| {
+                *from + if *much == 0 { *by } else { 0.01 * by } * DVec3::X
+            };
+            let to = from.iter().zip(&beads).map(goes).collect();
+            (from, to)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn truncated_displacements_are_free_and_no_longer_than_the_whole((from, to) in displacements()) {
+            let beads = Beads { bodies: (0..10).map(|body| 3 * body).collect() };
+            let pairs: Vec<[u32; 2]> = (0..30).filter(|v| v % 3 > 0).map(|v| [v - 1, v]).collect();
+            let pattern = BlockPattern::new(&[false; 30], &pairs);
+            let vertices: Vec<u32> = (0..30).collect();
+            let couplings = Couplings { pattern: &pattern, vertices: &vertices };
+            let mut fractions = StepFractions::default();
+            let mut trial = vec![DVec3::ZERO; 30];
+            for by_island in [false, true] {
+                let found = match by_island {
+                    true => fractions.by_island(&beads, [&from, &to], &mut trial),
+                    false => fractions.by_vertex(&beads, [&from, &to], &mut trial, couplings),
+                };
+                if !found {
+                    continue;
+                }
+                for v in 0..30 {
+                    let fraction = fractions.of(v as u32);
+                    prop_assert!(fraction > 0.0 && fraction <= 1.0);
+                    prop_assert!((trial[v] - from[v] - fraction * (to[v] - from[v])).length() < 1e-12);
+                    prop_assert!(v == 0 || trial[v].x > trial[v - 1].x, "they have passed each other");
+                    if v % 3 > 0 {
+                        let change = (fraction - fractions.of(v as u32 - 1)).abs();
+                        prop_assert!(change <= if by_island { 0.0 } else { 1.0 / RAMP + 1e-12 });
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_meets_nothing_moves_as_far_as_it_wants() {
+        let from: Vec<DVec3> = (0..30).map(|v| f64::from(v) * DVec3::X).collect();
+        let mut to: Vec<DVec3> = from.iter().map(|x| *x + 7.0 * DVec3::Y).collect();
+        to[10].x += 1.5;
+        let beads = Beads { bodies: (0..10).map(|body| 3 * body).collect() };
+        let mut fractions = StepFractions::default();
+        let mut trial = vec![DVec3::ZERO; 30];
+        assert!(fractions.by_island(&beads, [&from, &to], &mut trial));
+        for v in 0..30 {
+            // Beads 10 and 11 belong to the fourth body.
+            assert_eq!(fractions.of(v) < 1.0, (9..12).contains(&v), "{v}");
+        }
+    }
+}
