@@ -12,9 +12,7 @@ fn swing_and_impact(truncation: Truncation) -> Scene {
     let cloth = |name: &str, size: f64, count: u32, at: [f64; 3]| {
         Body::cloth(name).size([size; 2]).vertices([count; 2]).at(at)
     };
-    let edge = |body: &str, low: [f64; 3], high: [f64; 3]| {
-        Pin::hard(body, Selection::cuboid(low, high))
-    };
+    let edge = |body: &str, low: [f64; 3], high: [f64; 3]| Pin::hard(body, Selection::cuboid(low, high));
     let upper = cloth("upper", 0.3, 10, [3.0, 1.02, 0.0]).rotated([3.0, 20.0, 5.0]);
     let built = Scene::builder()
         .body(cloth("swing", 0.6, 16, [0.0, 1.0, 0.0]))

@@ -13,9 +13,9 @@
 //! `D` over the length of an edge. The mollifier `m = c (2 - c)` with `c = |e₁ × e₂|² / (10⁻³ |ē₁|² |ē₂|²)`, at most 1,
 //! fades out pairs of almost parallel edges (ē: the edges at the start), since their closest points jump.
 //!
-//! With [`ContactModel::Repulsion`] `½ (D - d)²` takes the place of `b` (Wu et al. 2022, section 4.2), with a stiffness a thousand times that of
-//! the material. Its Hessian is constant while a pair is near, and no distance is too small for single precision; but its force ends at
-//! `k D`, so that more than that presses a pair to the limit of the collision-free step. Everything else is the same: pairs, mollifier, friction,
+//! With [`ContactModel::Repulsion`] a quadratic potential with a smooth onset takes the place of `b` (Wu et al. 2022, section 4.2), with a
+//! stiffness a thousand times that of the material. Its Hessian is bounded, and no distance is too small for single precision; but its force ends
+//! at about `k D`, so that more than that presses a pair to the limit of the collision-free step. Everything else is the same: pairs, mollifier, friction,
 //! and steps that are truncated before anything meets.
 //!
 //! The stiffness `k = P A / D` of the barrier gives about the pressure `P` at half the activation distance on the area `A` that a point represents.

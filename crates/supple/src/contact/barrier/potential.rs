@@ -36,9 +36,20 @@ pub(crate) fn barrier(d: f64, reach: f64) -> [f64; 3] {
     [-off * off * ln, -2.0 * off * ln - off * off / d, -2.0 * ln - 4.0 * off / d + off * off / (d * d)]
 }
 
-/// `½ (D - d)²` and its derivatives: the repulsion of Wu et al. 2022, section 4.2. It is finite at contact, and its slope is continuous at
-/// the activation distance `D`.
+/// The fraction of the activation distance over which the repulsion's curvature sets in.
+const ONSET: f64 = 0.25;
+
+/// The repulsion of Wu et al. 2022, section 4.2, and its derivatives: quadratic in the depth `u = D - d`, but for the onset. There its curvature
+/// rises from 0 to 1 over `δ = D/4`, so that Newton's method does not jump between a stiff spring and none:
+///
+/// ```text
+/// u < δ:  u³/(6δ)        otherwise:  ½ (u - δ/2)² + δ²/24
+/// ```
 pub(crate) fn repulsion(d: f64, reach: f64) -> [f64; 3] {
-    let off = d - reach;
-    [0.5 * off * off, off, 1.0]
+    let (depth, onset) = (reach - d, ONSET * reach);
+    if depth < onset {
+        return [depth.powi(3) / (6.0 * onset), -0.5 * depth * depth / onset, depth / onset];
+    }
+    let beyond = depth - 0.5 * onset;
+    [0.5 * beyond * beyond + onset * onset / 24.0, -beyond, 1.0]
 }
