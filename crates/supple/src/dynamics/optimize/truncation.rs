@@ -272,7 +272,8 @@ mod tests {
                     prop_assert!(v == 0 || trial[v].x > trial[v - 1].x, "they have passed each other");
                     if v % 3 > 0 {
                         let change = (fraction - fractions.of(v as u32 - 1)).abs();
-                        prop_assert!(change <= if by_island { 0.0 } else { 1.0 / RAMP + 1e-12 });
+                        let most = if by_island { 0.0 } else { 1.0 / RAMP + 1e-12 };
+                        prop_assert!(change <= most);
                     }
                 }
             }
