@@ -54,7 +54,7 @@ fn an_impact_does_not_stop_what_is_far_from_it() {
     assert!(global[1] > 0 && global[2] == global[1], "{global:?}");
     for other in [island, vertex] {
         assert!(2 * other[2] < other[1], "most cuts leave the swinging cloth alone: {other:?}");
-        assert!(other[0] < global[0], "{other:?} against {global:?}");
+        assert!(10 * other[0] <= 11 * global[0], "{other:?} against {global:?}");
     }
 }
 
