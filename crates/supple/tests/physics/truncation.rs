@@ -20,7 +20,7 @@ fn swing_and_impact(truncation: Truncation) -> Scene {
         .body(upper)
         .pin(edge("swing", [-0.31, 0.9, -0.31], [-0.29, 1.1, 0.31]))
         .pin(edge("lower", [2.84, 0.9, -0.16], [2.86, 1.1, 0.16]))
-        .pin(edge("lower", [3.14, 0.9, -0.16], [3.16, 1.1, 0.16]));
+        .pin(edge("lower", [3.13, 0.9, -0.16], [3.16, 1.1, 0.16]));
     let mut scene = built.build().unwrap();
     scene.bodies[2].velocity = DVec3::new(0.0, -5.0, 0.0);
     scene.contact.truncation = truncation;
