@@ -102,7 +102,7 @@ impl Mover<'_> {
 
 /// From the nearest point of the other to that of the first. Directions matter even where the offset is as short as rounding: a difference of
 /// two points would be tilted then, so offsets are made perpendicular to what they belong to.
-fn nearest_offset(one: &[DVec3], other: &[DVec3]) -> DVec3 {
+pub fn nearest_offset(one: &[DVec3], other: &[DVec3]) -> DVec3 {
     match (one, other) {
         ([p], [q]) => *p - *q,
         ([p], [a, b]) => from_segment(*p, *a, *b),

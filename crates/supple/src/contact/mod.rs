@@ -31,7 +31,7 @@ mod surfaces;
 pub(crate) mod tests;
 
 pub use broad_phase::candidates::{Candidate, Candidates};
-pub use ccd::time_of_impact::time_of_impact;
+pub use ccd::time_of_impact::{time_of_impact, time_of_impact_within};
 pub(crate) use collider::mesh_source::MeshSource;
 pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use distance::closest_points::{ClosestPoints, PrimitivePair};

@@ -19,6 +19,7 @@ mod octree_self_collision;
 mod seams;
 mod self_contact;
 mod staggered;
+mod state_audit;
 mod statics;
 mod stress;
 mod truncation;

@@ -2,6 +2,8 @@
 
 #![allow(unreachable_pub, reason = "each example is a program, and the tests call its `main`")]
 
+#[path = "../../examples/ccd_trials.rs"]
+mod ccd_trials;
 #[path = "../../examples/drag_and_pin.rs"]
 mod drag_and_pin;
 #[path = "../../examples/first_steps.rs"]
@@ -12,6 +14,11 @@ mod frames_to_disk;
 mod game_loop;
 #[path = "../../examples/own_mesh.rs"]
 mod own_mesh;
+
+#[test]
+fn collision_detection_misses_nothing_in_a_few_thousand_trials() {
+    ccd_trials::main().unwrap();
+}
 
 #[test]
 fn first_steps_runs() {

@@ -42,7 +42,7 @@ pub fn time_of_impact(
 }
 
 /// The same where the distance of the primitives may be less than that of the uniformly moving points by up to `slack` metres.
-pub(crate) fn time_of_impact_within(
+pub fn time_of_impact_within(
     kind: PrimitivePair,
     points: &[DVec3; 4],
     moves: &[DVec3; 4],
