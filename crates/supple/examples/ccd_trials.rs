@@ -119,10 +119,23 @@ impl Random {
     }
 }
 
-/// A random pair, half of them degenerate, with its displacements.
-fn pair(random: &mut Random) -> ([DVec3; 4], [DVec3; 4]) {
-    let mut points: [DVec3; 4] = std::array::from_fn(|_| random.vector());
-    let mut moves: [DVec3; 4] = std::array::from_fn(|_| random.vector());
+/// A random pair that does not touch at the start, half of them degenerate, with its displacements. All coordinates are multiples of `unit`,
+/// if it is not zero.
+fn pair(random: &mut Random, kind: PrimitivePair, unit: f64) -> ([DVec3; 4], [DVec3; 4]) {
+    loop {
+        let (points, moves) = any_pair(random, unit);
+        // Coplanar primitives may cross: nothing can be said about these.
+        if kind.distance(&points) > 1e-9 {
+            return (points, moves);
+        }
+    }
+}
+
+fn any_pair(random: &mut Random, unit: f64) -> ([DVec3; 4], [DVec3; 4]) {
+    // Even multiples: midpoints are multiples too.
+    let rounded = |v: DVec3| if unit > 0.0 { 2.0 * unit * (0.5 * v / unit).round() } else { v };
+    let mut points: [DVec3; 4] = std::array::from_fn(|_| rounded(random.vector()));
+    let mut moves: [DVec3; 4] = std::array::from_fn(|_| rounded(random.vector()));
     match random.bits() % 16 {
         // Parallel edges; edges on one line.
         0 => points[3] = points[2] + (points[1] - points[0]),
@@ -154,7 +167,8 @@ fn split(kind: PrimitivePair) -> usize {
 }
 
 fn interval_trial(random: &mut Random) -> Trial {
-    let (kind, (points, moves)) = (random.kind(), pair(random));
+    let kind = random.kind();
+    let (points, moves) = pair(random, kind, 0.0);
     let returned = time_of_impact(kind, &points, &moves, REACH, 1.0);
     let to: [DVec3; 4] = std::array::from_fn(|i| points[i] + moves[i]);
     let at = split(kind);
@@ -171,13 +185,12 @@ struct Exact {
 }
 
 fn exact_trial(random: &mut Random) -> Trial {
-    let (kind, (points, moves)) = (random.kind(), pair(random));
-    let rounded = |v: DVec3| (v / UNIT).round();
-    let (points, moves) = (points.map(rounded), moves.map(rounded));
-    let whole = |v: DVec3| v.to_array().map(|x| x as i128);
+    let kind = random.kind();
+    let (points, moves) = pair(random, kind, UNIT);
+    // Quotients by a power of two are exact.
+    let whole = |v: DVec3| v.to_array().map(|x| (x / UNIT) as i128);
     let exact = Exact { from: points.map(whole), moves: moves.map(whole), split: split(kind) };
-    // Products with a power of two are exact.
-    let returned = time_of_impact(kind, &points.map(|p| p * UNIT), &moves.map(|m| m * UNIT), REACH, 1.0);
+    let returned = time_of_impact(kind, &points, &moves, REACH, 1.0);
     let end = (returned * TIMES as f64).ceil() as i128;
     let free = exact.first_touch([0, end], None).is_none() || end == 0;
     let meets = exact.first_touch([0, TIMES], None).map(|time| time as f64 / TIMES as f64);
