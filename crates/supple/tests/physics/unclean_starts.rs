@@ -197,7 +197,7 @@ fn a_waistband_inside_a_moving_body_keeps_its_targets_and_the_skirt_stays_outsid
 }
 
 #[test]
-fn an_unclean_start_has_the_same_bits_for_any_threads_and_after_a_restored_state() {
+fn an_unclean_start_is_bit_identical_for_any_threads_and_after_a_restored_state() {
     let start = || {
         weightless(cloth(grid(13, 0.3, |x, _| 0.28 + 0.02 * x)), Collider::sphere("ball", DVec3::ZERO, 0.3))
     };

@@ -14,8 +14,8 @@ use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, ContactModel, Cuboid, Expect, Follow,
     FrictionModel, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin,
-    PinStrength, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled,
-    Tear, Time, Truncation, World, builtin_scenes,
+    PinStrength, Pinch, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread,
+    Tangled, Tear, Time, Truncation, World, builtin_scenes,
 };
 use supple::solvers::hpbd::HpbdOptions;
 use supple::solvers::octree;
@@ -232,14 +232,16 @@ fn collider() -> BoxedStrategy<Collider> {
         prop::option::of(number()),
         prop::option::of(number()),
         number(),
+        any::<i32>(),
     )
-        .prop_map(|(name, shape, motion, friction, stiffness, thickness)| Collider {
+        .prop_map(|(name, shape, motion, friction, stiffness, thickness, priority)| Collider {
             name,
             shape,
             motion,
             friction,
             stiffness,
             thickness,
+            priority,
         })
         .boxed()
 }
@@ -312,10 +314,28 @@ fn contact() -> BoxedStrategy<Contact> {
         prop::sample::select(vec![FrictionModel::Smooth, FrictionModel::Adhesive, FrictionModel::Impulse]);
     let model = prop::sample::select(vec![ContactModel::Barrier, ContactModel::Repulsion]);
     let truncation = prop::sample::select(vec![Truncation::Vertex, Truncation::Island, Truncation::Global]);
-    (any::<bool>(), number(), prop::option::of(number()), (tangled, friction), (model, truncation))
-        .prop_map(|(between_bodies, thickness, stiffness, (tangled, friction_model), (model, truncation))| {
-            Contact { between_bodies, thickness, stiffness, model, tangled, friction_model, truncation }
-        })
+    let pinch = prop::sample::select(vec![Pinch::Release, Pinch::Stop]);
+    let numbers = (number(), prop::option::of(number()));
+    (any::<bool>(), numbers, (tangled, friction, pinch), (model, truncation))
+        .prop_map(
+            |(
+                between_bodies,
+                (thickness, stiffness),
+                (tangled, friction_model, pinch),
+                (model, truncation),
+            )| {
+                Contact {
+                    between_bodies,
+                    thickness,
+                    stiffness,
+                    model,
+                    tangled,
+                    friction_model,
+                    truncation,
+                    pinch,
+                }
+            },
+        )
         .boxed()
 }
 
