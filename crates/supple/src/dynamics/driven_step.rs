@@ -64,6 +64,8 @@ impl ImplicitStepper {
         let mut tally = Tally { all_converged: true, ..Tally::default() };
         // The longest part to try: half of one that failed, twice one that did not.
         let mut longest = dt;
+        // Colliders that were stopped try to follow once per step, not in ever shorter parts.
+        let mut waits = scene_state.contact.pinch == Pinch::Stop && self.system.contact_system.is_late();
         loop {
             let left = end - time;
             let last = left <= longest * (1.0 + 1e-9);
@@ -72,11 +74,11 @@ impl ImplicitStepper {
             let planned = self.plan_part(scene_state, span)?;
             let shortest = self.shortest_part(scene_state, length, dt)?;
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if !late && planned < 0.75 * length && planned >= shortest {
+            if !late && !waits && planned < 0.75 * length && planned >= shortest {
                 longest = planned;
                 continue;
             }
-            let may_repeat = length > 1.5 * shortest;
+            let may_repeat = length > 1.5 * shortest && !waits;
             let Some(report) = self.part(scene_state, span, deadline, may_repeat && !late)? else {
                 longest = 0.5 * length;
                 continue;
@@ -86,7 +88,8 @@ impl ImplicitStepper {
                 return Ok(tally.finish(report));
             }
             time = span[1];
-            longest = 2.0 * length;
+            waits |= self.lag > 0.0 && self.system.contact_system.is_late();
+            longest = if waits { dt } else { 2.0 * length };
         }
     }
 

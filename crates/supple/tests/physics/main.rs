@@ -4,6 +4,7 @@
 mod air;
 mod bars;
 mod colliders;
+mod contact_forces;
 mod driven_pins;
 mod dynamics;
 mod friction_models;
@@ -16,6 +17,7 @@ mod mass_spring;
 mod nothing_passes;
 mod octree;
 mod octree_self_collision;
+mod pinches;
 mod seams;
 mod self_contact;
 mod staggered;

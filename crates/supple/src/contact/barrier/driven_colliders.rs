@@ -53,7 +53,15 @@ impl ContactSystem {
 
     /// The farthest that a control point is from where the motion says at the step's end, in metres.
     pub(crate) fn lag(&mut self) -> Result<f64, Error> {
-        self.obstacles.lag(&self.driven)
+        let mut intended = std::mem::take(&mut self.found_mut().to);
+        let lag = self.obstacles.lag(&self.driven, &mut intended);
+        self.found_mut().to = intended;
+        lag
+    }
+
+    /// Whether a collider ended the last step elsewhere than its motion says.
+    pub(crate) fn is_late(&self) -> bool {
+        self.obstacles.is_any_late()
     }
 
     /// Whether a step moves no collider.

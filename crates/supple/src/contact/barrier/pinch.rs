@@ -58,7 +58,12 @@ impl ContactSystem {
             touching.extend(own.map(|(p, _)| (*p, collider as u32, contact.distance < squeezed * reach)));
         }
         touching.sort_unstable();
-        let of_point = touching.chunk_by(|a, b| a.0 == b.0).filter(|all| all.iter().any(|t| t.2));
+        touching.dedup();
+        // Points between two colliders first: others may only be next to them.
+        let between = |all: &[(u32, u32, bool)]| all.iter().any(|t| t.1 != all[0].1);
+        let squeezed = || touching.chunk_by(|a, b| a.0 == b.0).filter(|all| all.iter().any(|t| t.2));
+        let any_between = squeezed().any(between);
+        let of_point = squeezed().filter(|all| !any_between || between(all));
         let lowest = |all: &[(u32, u32, bool)]| {
             let least = |a: u32, b: u32| if self.yields_to(b, a) { b } else { a };
             all.iter().map(|t| t.1).reduce(least).map(|collider| [collider, all[0].0])

@@ -56,6 +56,11 @@ pub(super) struct HeldPoints {
     list: Vec<(u32, DVec3)>,
     /// Collider and point of those that are on or inside a collider, sorted.
     pub(super) inside: Vec<[u32; 2]>,
+    /// The same before.
+    before: Vec<[u32; 2]>,
+    /// Each with its position at the step's start, and solids: workspace.
+    now: Vec<(u32, DVec3)>,
+    solids: Vec<(u32, Solid)>,
 }
 
 impl Entanglement {
@@ -249,7 +254,8 @@ impl ContactSystem {
         let ContactProperties { surfaces, points, stiffness, .. } = &self.properties;
         let mut held = std::mem::take(&mut self.held);
         held.list.clear();
-        let before = std::mem::take(&mut held.inside);
+        std::mem::swap(&mut held.before, &mut held.inside);
+        held.inside.clear();
         if self.obstacles.len() > 0 && fixed.contains(&true) {
             let is_held = |p: usize| {
                 let weights = points.weights(p);
@@ -259,7 +265,7 @@ impl ContactSystem {
             held.list.extend(all.map(|p| (p as u32, points.position(p, targets))));
             self.find_held_inside(&mut held, x);
         }
-        self.tangled |= before != held.inside;
+        self.tangled |= held.before != held.inside;
         self.held = held;
     }
 
@@ -268,10 +274,10 @@ impl ContactSystem {
         let Detection { enclosing, to: end, .. } = &mut found;
         let ContactProperties { surfaces, points, .. } = &self.properties;
         self.obstacles.peek_end(&self.driven, end);
-        let now = held.list.iter().map(|&(p, _)| points.position(p as usize, x));
-        let now: Vec<(u32, DVec3)> = held.list.iter().map(|(p, _)| *p).zip(now).collect();
-        let mut solids = Vec::new();
-        for (places, driven, pose) in [(&now, &self.driven, self.pose), (&held.list, &*end, 1.0)] {
+        let HeldPoints { list, inside, now, solids, .. } = held;
+        now.clear();
+        now.extend(list.iter().map(|&(p, _)| (p, points.position(p as usize, x))));
+        for (places, driven, pose) in [(&*now, &self.driven, self.pose), (&*list, &*end, 1.0)] {
             let near = |index: usize| self.may_hold(index, places, driven);
             if !(0..self.obstacles.len()).any(near) {
                 continue;
@@ -288,11 +294,11 @@ impl ContactSystem {
                     enclosures.exit(index, place, near).is_some_and(|exit| exit.distance <= near)
                 };
                 let on = places.iter().filter(|(_, place)| is_on(*place));
-                held.inside.extend(on.map(|(p, _)| [index as u32, *p]));
+                inside.extend(on.map(|(p, _)| [index as u32, *p]));
             }
         }
-        held.inside.sort_unstable();
-        held.inside.dedup();
+        inside.sort_unstable();
+        inside.dedup();
         *self.found_mut() = found;
     }
 

@@ -36,8 +36,8 @@ pub(crate) struct Obstacles {
     span: [f64; 2],
     /// All control points at the step's start.
     start: Vec<DVec3>,
-    /// By name, where colliders ended that are not in the list yet.
-    earlier_ends: Vec<(String, Vec<DVec3>)>,
+    /// By name, where colliders ended that are not in the list yet, and whether they were late.
+    earlier_ends: Vec<(String, Vec<DVec3>, bool)>,
 }
 
 /// A hard collider.
@@ -291,8 +291,9 @@ impl Obstacles {
             if let Some(old) = before.iter_mut().find(|old| same_form(old, collider)) {
                 obstacle.ended = std::mem::take(&mut old.ended);
             }
-            if let Some((_, ended)) = self.earlier_ends.iter_mut().find(|(name, _)| *name == collider.name) {
-                obstacle.ended = std::mem::take(ended);
+            let earlier = self.earlier_ends.iter_mut().find(|(name, ..)| *name == collider.name);
+            if let Some((_, ended, is_late)) = earlier {
+                (obstacle.ended, obstacle.is_late) = (std::mem::take(ended), *is_late);
             }
             first += obstacle.count;
             self.list.push(obstacle);
@@ -465,19 +466,24 @@ impl Obstacles {
         self.list[index].collider.priority
     }
 
-    /// The farthest that a control point, at `at`, is from where the motion says at the step's end, in metres.
-    pub(crate) fn lag(&mut self, at: &[DVec3]) -> Result<f64, Error> {
+    /// The farthest that a control point, at `at`, is from where the motion says at the step's end, in metres. `intended` is workspace.
+    pub(crate) fn lag(&mut self, at: &[DVec3], intended: &mut Vec<DVec3>) -> Result<f64, Error> {
         let mut farthest = 0.0_f64;
-        let mut intended = Vec::new();
         for obstacle in &mut self.list {
             intended.resize(obstacle.count, DVec3::ZERO);
-            obstacle.place(self.span[1], &mut intended)?;
+            obstacle.place(self.span[1], intended)?;
             let own = &at[obstacle.first..obstacle.first + obstacle.count];
-            let lag = own.iter().zip(&intended).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            let lag = own.iter().zip(&*intended).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
             obstacle.is_late = lag > ROUNDING;
             farthest = farthest.max(lag);
         }
         Ok(farthest)
+    }
+
+    /// Whether one of them ended the last step elsewhere than its motion says.
+    pub(crate) fn is_any_late(&self) -> bool {
+        self.list.iter().any(|obstacle| obstacle.is_late)
+            || self.earlier_ends.iter().any(|(.., is_late)| *is_late)
     }
 
     /// The name of a collider.
@@ -546,14 +552,17 @@ impl Obstacles {
 
     /// Restores it; the others are where their motion says.
     pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
-        self.list.iter_mut().for_each(|obstacle| obstacle.ended.clear());
+        self.list.iter_mut().for_each(|obstacle| {
+            obstacle.ended.clear();
+            obstacle.is_late = false;
+        });
         self.earlier_ends.clear();
         for _ in 0..state.whole()? {
             let bytes: Vec<u8> = state.words()?.iter().map(|byte| *byte as u8).collect();
             let (name, ended) = (String::from_utf8_lossy(&bytes).into_owned(), state.list()?);
             match self.list.iter_mut().find(|obstacle| obstacle.collider.name == name) {
-                Some(obstacle) => obstacle.ended = ended,
-                None => self.earlier_ends.push((name, ended)),
+                Some(obstacle) => (obstacle.ended, obstacle.is_late) = (ended, true),
+                None => self.earlier_ends.push((name, ended, true)),
             }
         }
         Ok(())
@@ -561,7 +570,7 @@ impl Obstacles {
 
     /// Takes over where the colliders of the same name ended.
     pub(crate) fn take_over(&mut self, before: &Self) {
-        let ends = before.list.iter().map(|old| (old.collider.name.clone(), old.ended.clone()));
+        let ends = before.list.iter().map(|old| (old.collider.name.clone(), old.ended.clone(), old.is_late));
         self.earlier_ends.extend(ends);
     }
 }
