@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use super::solid_boxes::SolidBoxes;
 use super::{ContactProperties, ContactSystem, Detection, place};
 use crate::body::Embedding;
 use crate::contact::Candidates;
@@ -19,11 +20,11 @@ impl ContactSystem {
         }
         let points = &self.properties.points;
         let mut found = self.lock();
-        let Detection { candidates, from: at, to: end, .. } = &mut *found;
+        let Detection { candidates, from: at, to: end, boxes, .. } = &mut *found;
         place(points, from, &self.driven, at);
         place(points, to, &self.driven, end);
         let bounded = bound_displacement(at, end, self.properties.surfaces.body_points());
-        bounded * self.free_displacement(candidates, [at, end], [self.pose; 2], 0.0)
+        bounded * self.free_displacement((candidates, boxes), [at, end], [self.pose; 2], 0.0)
     }
 
     /// Calls `visit` with the unknowns of every pair that would meet on the straight displacement between two states, and with the
@@ -126,14 +127,17 @@ impl ContactSystem {
     /// The collision-free fraction of a displacement of all points, and of the colliders between two fractions of the step.
     pub(super) fn free_displacement(
         &self,
-        candidates: &mut Candidates,
+        (candidates, boxes): (&mut Candidates, &mut SolidBoxes),
         [at, end]: [&[DVec3]; 2],
         poses: [f64; 2],
         slack: f64,
     ) -> f64 {
         let ContactProperties { surfaces, .. } = &self.properties;
         let free = candidates.collision_free_step(surfaces, self.widest(), [at, end], slack);
-        free.min(self.free_of_solids([at, end], poses, slack, free))
+        if !self.solids.is_empty() {
+            boxes.fill(surfaces, [at, end]);
+        }
+        free.min(self.free_of_solids([at, end], boxes, poses, slack, free))
     }
 
     /// The largest activation distance.
@@ -142,7 +146,14 @@ impl ContactSystem {
     }
 
     /// The fraction of a displacement, up to `until`, before a vertex or triangle meets a sphere, capsule or plane.
-    fn free_of_solids(&self, [at, end]: [&[DVec3]; 2], poses: [f64; 2], slack: f64, until: f64) -> f64 {
+    fn free_of_solids(
+        &self,
+        [at, end]: [&[DVec3]; 2],
+        boxes: &SolidBoxes,
+        poses: [f64; 2],
+        slack: f64,
+        until: f64,
+    ) -> f64 {
         let surfaces = &self.properties.surfaces;
         let bodies = surfaces.body_points();
         let mut least = until;
@@ -150,13 +161,16 @@ impl ContactSystem {
             let Some(start) = self.obstacles.solid(index, &at[bodies..], poses[0]) else { continue };
             let Some(stop) = self.obstacles.solid(index, &end[bodies..], poses[1]) else { continue };
             let way = SolidWay { start, stop, slack };
+            let near = self.widest() + slack;
             let of_vertices = |range: std::ops::Range<usize>| {
-                range.fold(least, |until, p| self.free_vertex(p, index, &way, [at, end], until))
+                let met = range.filter(|&p| boxes.vertex_may_meet(p, [&start, &stop], near));
+                met.fold(least, |until, p| self.free_vertex(p, index, &way, [at, end], until))
             };
             least = parallel::fold(bodies, CHUNK, least, of_vertices, f64::min);
             let triangles = surfaces.body_triangles();
             let of_triangles = |range: std::ops::Range<usize>| {
-                range.fold(least, |until, t| self.free_triangle(triangles[t], index, &way, [at, end], until))
+                let met = range.filter(|&t| boxes.triangle_may_meet(t, [&start, &stop], near));
+                met.fold(least, |until, t| self.free_triangle(triangles[t], index, &way, [at, end], until))
             };
             if matches!(start, Solid::Round { .. }) {
                 least = parallel::fold(triangles.len(), CHUNK, least, of_triangles, f64::min);

@@ -41,6 +41,7 @@ mod linearised;
 mod normal_contacts;
 mod pinch;
 mod potential;
+mod solid_boxes;
 mod start_gaps;
 mod state_recorder;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 use glam::DVec3;
 
 use super::potential::{Mollifier, barrier, repulsion};
+use super::solid_boxes::SolidBoxes;
 use super::{ContactProperties, ContactSystem, place};
 use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
@@ -31,6 +32,7 @@ pub(super) struct Detection {
     pub(super) unknowns: Vec<DVec3>,
     pub(super) weights: Vec<(u32, f64)>,
     pub(super) sums: PointHessians,
+    pub(super) boxes: SolidBoxes,
     /// Pairs that would meet on a displacement, those with spheres, capsules and planes, and the unknowns of one of them.
     pub(super) collisions: Found<Collision>,
     pub(super) solid_collisions: Found<Collision>,
@@ -116,7 +118,7 @@ impl ContactSystem {
     pub(super) fn normal_contacts(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
         let ContactProperties { surfaces, points, .. } = &self.properties;
         let mut found = self.lock();
-        let Detection { candidates, at, normal_contacts, solid_contacts, known, from: next, .. } =
+        let Detection { candidates, at, normal_contacts, solid_contacts, known, from: next, boxes, .. } =
             &mut *found;
         place(points, x, &self.driven, next);
         // A step evaluates value, gradient and Hessian at the same positions.
@@ -133,21 +135,31 @@ impl ContactSystem {
                 normal_contacts.push(self.normal_contact(candidate, &closest, at));
             },
         );
-        self.find_solid_contacts(at, solid_contacts);
+        self.find_solid_contacts(at, boxes, solid_contacts);
         *known = true;
         found
     }
 
     /// Finds the contacts with spheres, capsules and planes at the points' positions.
-    fn find_solid_contacts(&self, at: &[DVec3], contacts: &mut Found<NormalContact>) {
+    fn find_solid_contacts(&self, at: &[DVec3], boxes: &mut SolidBoxes, contacts: &mut Found<NormalContact>) {
         let surfaces = &self.properties.surfaces;
         let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
         let count = if self.solids.is_empty() { 0 } else { bodies + triangles.len() };
+        if count > 0 {
+            boxes.fill(surfaces, [at, at]);
+        }
+        let (boxes, widest) = (&*boxes, self.widest());
         contacts.look(count, |i, list| {
-            for &(index, solid) in &self.solids {
+            for (index, solid) in &self.solids {
+                let index = *index as usize;
                 let contact = match i.checked_sub(bodies) {
-                    None => self.vertex_contact(i as u32, index as usize, solid, at),
-                    Some(t) => self.triangle_contact(triangles[t], index as usize, solid, at),
+                    None if boxes.vertex_may_meet(i, [solid; 2], widest) => {
+                        self.vertex_contact(i as u32, index, *solid, at)
+                    }
+                    Some(t) if boxes.triangle_may_meet(t, [solid; 2], widest) => {
+                        self.triangle_contact(triangles[t], index, *solid, at)
+                    }
+                    _ => None,
                 };
                 list.extend(contact);
             }

@@ -42,9 +42,9 @@ pub enum ContactModel {
 #[serde(rename_all = "kebab-case")]
 pub enum Truncation {
     /// The displacement of each vertex by itself; where that does not descend, as for islands.
-    #[default]
     Vertex,
     /// One step length for each island: bodies that contacts connect. Where that does not descend, one for all.
+    #[default]
     Island,
     /// One step length for all.
     Global,
@@ -92,7 +92,7 @@ impl Default for Contact {
             model: ContactModel::Barrier,
             tangled: Tangled::Push,
             friction_model: FrictionModel::Smooth,
-            truncation: Truncation::Vertex,
+            truncation: Truncation::Island,
             pinch: Pinch::Release,
         }
     }
