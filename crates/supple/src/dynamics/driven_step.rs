@@ -25,11 +25,12 @@ use crate::stepper::{StageTimes, StepReport};
 use supple_core::Error;
 
 /// Parts of a step at most.
-const MOST_PARTS: f64 = 1024.0;
+const MOST_PARTS: f64 = 16384.0;
 /// How far driven points may move in one part towards something in their way, in multiples of the thickness.
 const PART_LENGTH: f64 = 8.0;
-/// Rounds of a part in which driven points must arrive.
+/// Rounds of a part in which driven points must arrive, and of one that cannot be shorter.
 const ROUNDS: u32 = 24;
+const LAST_ROUNDS: u32 = 96;
 /// Iterations of a round after which the driven points try to move on.
 const ROUND_ITERATIONS: u32 = 4;
 /// How often in a round driven surfaces carry along what they meet next, and the part of the rest of the way that is worth another time.
@@ -38,7 +39,7 @@ const LEAST_CARRY: f64 = 0.02;
 /// How often this is tried again after points without room were released.
 const PINCH_CARRIES: u32 = 4;
 /// The shortest distance in a part, over the thickness, in which driven points must find room.
-const LEAST_MOVE: f64 = 0.25;
+const LEAST_MOVE: f64 = 0.1;
 
 /// Work of the parts of a step.
 #[derive(Default)]
@@ -174,7 +175,7 @@ impl ImplicitStepper {
         };
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
         if driven {
-            if !self.drive(scene_state, &limits)? {
+            if !self.drive(scene_state, &limits, if may_repeat { ROUNDS } else { LAST_ROUNDS })? {
                 if may_repeat {
                     return Ok(None);
                 }
@@ -214,7 +215,12 @@ impl ImplicitStepper {
     }
 
     /// Moves the driven points to the step's end; returns whether they arrived. `work.next` is then free of contact there.
-    fn drive(&mut self, scene_state: &SceneState, limits: &StoppingCriteria<'_>) -> Result<bool, Error> {
+    fn drive(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+        rounds: u32,
+    ) -> Result<bool, Error> {
         self.outcome.restart();
         if self.begin_driving(scene_state)? {
             return Ok(true);
@@ -222,14 +228,14 @@ impl ImplicitStepper {
         let round = StoppingCriteria { max_iterations: ROUND_ITERATIONS, ..*limits };
         let mut pose_before = 0.0;
         self.work.earlier.clone_from(&self.x);
-        for done in 0..ROUNDS {
+        for done in 0..rounds {
             // Without time to push the bodies on, driven points would only come ever nearer.
             if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(false);
             }
             let pose = self.system.contact_system.pose();
             // At this rate they would not arrive in the rounds that are left.
-            if done >= ROUNDS / 3 && pose * f64::from(ROUNDS) < f64::from(done) {
+            if done >= rounds / 3 && pose * f64::from(rounds) < f64::from(done) {
                 return Ok(false);
             }
             self.minimise_again(scene_state, &round)?;
