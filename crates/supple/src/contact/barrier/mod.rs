@@ -26,7 +26,7 @@
 //!
 //! Colliders are surfaces of driven points (`collider/obstacles.rs`): pairs with them are the same, but only the body's side moves. Spheres,
 //! capsules and planes meet vertices and triangles by their exact distance (`distance/solids.rs`), as contacts of up to three points. All of
-//! them are where they are after a fraction of the step, [`ContactSystem::pose`]; the friction of a contact with a collider acts on the slip
+//! them are where they are after a fraction of the step (`driven_colliders`); the friction of a contact with a collider acts on the slip
 //! relative to the collider's own motion.
 //!
 //! Bodies that start nearer to each other than the thickness acquire it gradually (`start_gaps`).
