@@ -70,6 +70,17 @@ impl Released {
         &self.points
     }
 
+    /// All points that are released from a collider, or are corners of what is, sorted.
+    pub(crate) fn all_points(&self) -> Vec<u32> {
+        let corners = self.triangles.iter().flat_map(|[_, corners @ ..]| corners.iter().copied());
+        let ends = self.edges.iter().flat_map(|[_, ends @ ..]| ends.iter().copied());
+        let mut points: Vec<u32> =
+            self.points.iter().map(|[_, point]| *point).chain(ends).chain(corners).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
     /// Whether a vertex is released from a collider.
     pub fn has_point(&self, collider: u32, point: u32) -> bool {
         !self.points.is_empty() && self.points.binary_search(&[collider, point]).is_ok()

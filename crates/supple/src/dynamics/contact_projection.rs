@@ -16,6 +16,10 @@
 //! s = 0 ── linearise, project x* ── advance while free ─▶ s = 0.4 ── linearise, project x* ── advance while free ─▶ s = 1
 //! ```
 //!
+//! Where driven points do not arrive they are in a pinch: what is squeezed is released, little by little, and passed in the end
+//! (`contact/barrier/pinch.rs`); with `pinch = "stop"` they wait. What is inside colliders or crosses goes out along
+//! the ways of `contact/barrier/untangling.rs`, as fast as its springs would pull it.
+//!
 //! Contacts are inelastic, and conserve the momentum of bodies. Where [`Clearance`] proves that nothing comes near, nothing is done: the result is
 //! `x*` in either case, bit for bit.
 
@@ -23,13 +27,15 @@ use glam::DVec3;
 
 use super::System;
 use crate::contact::barrier::{Clearance, ContactSystem, LinearisedContacts};
+use crate::scene::Pinch;
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::parallel::{self, CHUNK};
-use supple_core::state::{StateReader, StateWriter};
 
 /// Linearisations of a step at most.
 const MOST_ROUNDS: u32 = 100;
+/// The same after points without room were released.
+const PINCH_ROUNDS: u32 = 12;
 /// Advances in which steps that meet nothing arrive: one may stop early where things merely come near.
 const FREE_ADVANCES: u32 = 4;
 /// Sweeps over all contacts at most, and the correction at which they end, over the thickness.
@@ -45,10 +51,9 @@ const FARTHEST_MEASURED: [f64; 2] = [0.5, 4.0];
 /// Steps without measuring after one that did not pay, at most.
 const LONGEST_PAUSE: u32 = 32;
 
-/// Contact of all bodies of a scene, as a projection of a step.
+/// Contact of all bodies of a scene, as a projection of a step. The contact system itself is that of the bodies' [`System`].
 #[derive(Default)]
 pub(crate) struct ContactProjection {
-    contact: ContactSystem,
     clearance: Clearance,
     contacts: LinearisedContacts,
     /// For each contact how far it has pushed along its normal, and slip removed across it, over the inverse mass.
@@ -64,21 +69,23 @@ pub(crate) struct ContactProjection {
     pushing: u32,
     /// How often a step was made in more than one part.
     cuts: u32,
+    /// Where fixed unknowns belong at the step's end.
+    targets: Vec<DVec3>,
+    fixed: Vec<bool>,
+    lag_of_pins: f64,
 }
 
 impl ContactProjection {
-    /// Contact of the bodies whose system this is, which then has none; bodies are at `x`, and `old_index[b]` is the previous index of
-    /// body `b`.
+    /// Contact of the bodies whose system this is. Bodies are at `x`, and `old_index[b]` is the index of body `b` in the contact `before`.
     pub(crate) fn new(
         system: &mut System,
         scene_state: &SceneState,
         x: &[DVec3],
-        mut before: Option<(&mut Self, &[Option<usize>])>,
+        (before, old_index): (&mut ContactSystem, &[Option<usize>]),
     ) -> Result<Self, Error> {
-        let contact = std::mem::take(&mut system.contact_system);
-        let mut new =
-            Self { contact, arrived: false, thickness: scene_state.contact.thickness, ..Self::default() };
-        let surfaces = new.contact.surfaces();
+        let contact = &mut system.contact_system;
+        let mut new = Self { thickness: scene_state.contact.thickness, ..Self::default() };
+        let surfaces = contact.surfaces();
         let edges = surfaces.triangles.iter().map(|t| {
             let [a, b] = [t[0], t[1]].map(|p| surfaces.start[p as usize]);
             a.distance(b)
@@ -87,16 +94,15 @@ impl ContactProjection {
         let touch = usize::from(!surfaces.may_touch_any());
         new.farthest_measured = (FARTHEST_MEASURED[touch] * mean).max(new.thickness);
         let colliders = scene_state.colliders.iter().map(|(_, collider)| collider);
-        if let Some((before, _)) = &mut before {
-            new.contact.take_over_colliders(&mut before.contact);
-        }
-        new.contact.pose_colliders(colliders, &scene_state.collider_meshes, [scene_state.time; 2])?;
-        if !new.contact.is_empty() {
-            new.contact.update_tangle(x);
-            let mut none = Self::default();
-            let all_new = vec![None; scene_state.bodies.len()];
-            let (before, old_index) = before.unwrap_or((&mut none, &all_new));
-            new.contact.begin_bodies(&before.contact, x, scene_state.time, old_index);
+        contact.take_over_colliders(before);
+        contact.pose_colliders(colliders, &scene_state.collider_meshes, [scene_state.time; 2])?;
+        if !contact.is_empty() {
+            let (mut targets, mut fixed) = (x.to_vec(), Vec::new());
+            system.apply_pins(scene_state, scene_state.time, &mut targets, &mut fixed)?;
+            let contact = &mut system.contact_system;
+            contact.hold_points(&fixed, x, &targets);
+            contact.update_tangle(x);
+            contact.begin_bodies(before, x, scene_state.time, old_index);
         }
         Ok(new)
     }
@@ -105,53 +111,70 @@ impl ContactProjection {
     /// zero keep their positions in `to`, unless there is no room.
     pub(crate) fn project(
         &mut self,
+        contact: &mut ContactSystem,
         scene_state: &SceneState,
         span: [f64; 2],
         from: &[DVec3],
         inverse_mass: &[f64],
         to: &mut [DVec3],
     ) -> Result<(), Error> {
-        (self.pushing, self.cuts) = (0, 0);
+        (self.pushing, self.cuts, self.lag_of_pins) = (0, 0, 0.0);
+        contact.record_states(scene_state.record_states);
         let colliders = || scene_state.colliders.iter().map(|(_, collider)| collider);
-        let still = self.arrived && self.contact.colliders_are_still(colliders(), span);
+        let still = self.arrived && contact.colliders_are_still(colliders(), span);
         if !still {
-            self.contact.pose_colliders(colliders(), &scene_state.collider_meshes, span)?;
+            contact.pose_colliders(colliders(), &scene_state.collider_meshes, span)?;
         }
         self.arrived = true;
-        if self.contact.is_empty() {
+        if contact.is_empty() {
             return Ok(());
         }
-        if self.is_clear(from, to, still)? {
+        // Where nothing is near the result is the same, but a record has every step.
+        if !scene_state.record_states && self.is_clear(contact, from, to, still)? {
             if !still {
-                self.contact.end_step(to);
+                contact.end_step(to);
             }
             return Ok(());
         }
         if still {
-            self.contact.pose_colliders(colliders(), &scene_state.collider_meshes, span)?;
+            contact.pose_colliders(colliders(), &scene_state.collider_meshes, span)?;
         }
-        self.contact.set_pose(0.0)?;
-        self.contact.begin_step(from, [span[1], span[1] - span[0]]);
-        if !self.passes_freely(from, to)? {
-            self.contact.set_pose(0.0)?;
-            self.advance_in_rounds(span[1] - span[0], from, inverse_mass, to)?;
+        self.fixed.clear();
+        self.fixed.extend(inverse_mass.iter().map(|weight| *weight == 0.0));
+        self.targets.clear();
+        self.targets.extend_from_slice(to);
+        contact.set_pose(0.0)?;
+        contact.hold_points(&self.fixed, from, &self.targets);
+        contact.begin_step(from, [span[1], span[1] - span[0]]);
+        if !self.passes_freely(contact, from, to)? {
+            contact.set_pose(0.0)?;
+            self.advance_or_release(contact, scene_state, span[1] - span[0], from, inverse_mass, to)?;
         }
-        self.arrived = self.contact.pose() >= 1.0;
-        self.contact.end_step(to);
+        self.arrived = contact.pose() >= 1.0;
+        let late = (0..to.len()).filter(|&v| self.fixed[v]).map(|v| to[v].distance_squared(self.targets[v]));
+        self.lag_of_pins = late.fold(0.0, f64::max).sqrt();
+        contact.record_end(to, &self.fixed, &self.targets)?;
+        contact.end_step(to);
         Ok(())
     }
 
     /// Whether nothing comes near anything; the colliders are then at the step's end.
-    fn is_clear(&mut self, from: &[DVec3], to: &[DVec3], still: bool) -> Result<bool, Error> {
-        if self.contact.is_tangled() {
+    fn is_clear(
+        &mut self,
+        contact: &mut ContactSystem,
+        from: &[DVec3],
+        to: &[DVec3],
+        still: bool,
+    ) -> Result<bool, Error> {
+        if contact.is_tangled() {
             return Ok(false);
         }
-        let deviation = if still { 0.0 } else { self.contact.deviation_of_colliders()? };
+        let deviation = if still { 0.0 } else { contact.deviation_of_colliders()? };
         if self.clearance.is_known() {
             if !still {
-                self.contact.set_pose(1.0)?;
+                contact.set_pose(1.0)?;
             }
-            if self.clearance.allows(&self.contact, to, deviation) {
+            if self.clearance.allows(contact, to, deviation) {
                 return Ok(true);
             }
         }
@@ -165,14 +188,14 @@ impl ContactProjection {
         };
         let longest = parallel::fold(from.len(), CHUNK, 0.0, way, f64::max).sqrt();
         if !still {
-            self.contact.set_pose(0.0)?;
+            contact.set_pose(0.0)?;
         }
         let range = (MEASURED_STEPS * longest).clamp(self.thickness, self.farthest_measured);
-        self.clearance.measure(&self.contact, from, range);
+        self.clearance.measure(contact, from, range);
         if !still {
-            self.contact.set_pose(1.0)?;
+            contact.set_pose(1.0)?;
         }
-        let clear = self.clearance.allows(&self.contact, to, deviation);
+        let clear = self.clearance.allows(contact, to, deviation);
         self.pause[1] = if clear { 0 } else { (2 * self.pause[1]).clamp(1, LONGEST_PAUSE) };
         self.pause[0] = self.pause[1];
         Ok(clear)
@@ -180,13 +203,21 @@ impl ContactProjection {
 
     /// Whether all arrive without meeting anything, no nearer to each other than what they keep. That is true wherever [`Clearance`] proves it:
     /// the result does not depend on when that was measured.
-    fn passes_freely(&mut self, from: &[DVec3], to: &[DVec3]) -> Result<bool, Error> {
+    fn passes_freely(
+        &mut self,
+        contact: &mut ContactSystem,
+        from: &[DVec3],
+        to: &[DVec3],
+    ) -> Result<bool, Error> {
+        if contact.is_tangled() {
+            return Ok(false);
+        }
         self.at.clear();
         self.at.extend_from_slice(from);
         for _ in 0..FREE_ADVANCES {
-            let free = self.contact.advance(&self.at, to, 1.0)?;
+            let free = contact.advance(&self.at, to, 1.0)?;
             if free >= 1.0 {
-                self.contact.linearise(to, &mut self.contacts)?;
+                contact.linearise(to, &mut self.contacts)?;
                 return Ok(self.contacts.list.iter().all(|contact| contact.spare >= 0.0));
             }
             self.at.iter_mut().zip(to).for_each(|(at, to)| *at = at.lerp(*to, free));
@@ -194,8 +225,11 @@ impl ContactProjection {
         Ok(false)
     }
 
-    fn advance_in_rounds(
+    /// Moves on in rounds. Where driven points do not arrive, what has no room is released, unless they are to stop.
+    fn advance_or_release(
         &mut self,
+        contact: &mut ContactSystem,
+        scene_state: &SceneState,
         dt: f64,
         from: &[DVec3],
         inverse_mass: &[f64],
@@ -203,22 +237,53 @@ impl ContactProjection {
     ) -> Result<(), Error> {
         self.at.clear();
         self.at.extend_from_slice(from);
-        for _ in 0..MOST_ROUNDS {
-            self.contact.linearise(&self.at, &mut self.contacts)?;
-            self.satisfy(dt, inverse_mass, to);
-            let free = self.contact.advance(&self.at, to, 1.0)?;
-            if free >= 1.0 {
+        if self.advance_in_rounds(contact, MOST_ROUNDS, dt, inverse_mass, to)? {
+            return Ok(());
+        }
+        let waits = |v: usize| self.fixed[v] && self.at[v] != self.targets[v];
+        let driven = !contact.colliders_rest() || (0..self.at.len()).any(waits);
+        if !driven || scene_state.contact.pinch == Pinch::Stop {
+            to.copy_from_slice(&self.at);
+            return Ok(());
+        }
+        for more in 0..ContactSystem::PINCH_ROUNDS {
+            contact.release_pinched(&self.at, more);
+            if self.advance_in_rounds(contact, PINCH_ROUNDS, dt, inverse_mass, to)? {
                 return Ok(());
+            }
+        }
+        to.copy_from_slice(&self.at);
+        for v in (0..to.len()).filter(|&v| self.fixed[v]) {
+            to[v] = self.targets[v];
+        }
+        contact.force_to_end(to)
+    }
+
+    /// Moves on from `self.at` towards `to` until everything has arrived; `false` if it has not after some rounds.
+    fn advance_in_rounds(
+        &mut self,
+        contact: &mut ContactSystem,
+        rounds: u32,
+        dt: f64,
+        inverse_mass: &[f64],
+        to: &mut [DVec3],
+    ) -> Result<bool, Error> {
+        for _ in 0..rounds {
+            contact.linearise(&self.at, &mut self.contacts)?;
+            self.satisfy(contact, dt, inverse_mass, to);
+            let free = contact.advance(&self.at, to, 1.0)?;
+            if free >= 1.0 {
+                return Ok(true);
             }
             self.cuts += 1;
             self.at.iter_mut().zip(&*to).for_each(|(at, to)| *at = at.lerp(*to, free));
         }
-        to.copy_from_slice(&self.at);
-        Ok(())
+        Ok(false)
     }
 
     /// Changes `to` so that the displacement from where everything is satisfies the contacts, by projected Gauss-Seidel.
-    fn satisfy(&mut self, dt: f64, inverse_mass: &[f64], to: &mut [DVec3]) {
+    fn satisfy(&mut self, contact: &ContactSystem, dt: f64, inverse_mass: &[f64], to: &mut [DVec3]) {
+        contact.pull_out(inverse_mass, to);
         let Self { contacts, pushes, at, thickness, .. } = self;
         pushes.clear();
         pushes.resize(contacts.list.len(), (0.0, DVec3::ZERO));
@@ -267,20 +332,19 @@ impl ContactProjection {
         self.pushing
     }
 
+    /// The farthest that a fixed unknown is from where it belongs at the last step's end, in metres.
+    pub(crate) fn lag_of_pins(&self) -> f64 {
+        self.lag_of_pins
+    }
+
     /// How often the last step was cut where something would meet.
     pub(crate) fn cuts(&self) -> u32 {
         self.cuts
     }
 
-    /// Saves the state on which later steps depend.
-    pub(crate) fn save(&self, state: &mut StateWriter) {
-        self.contact.save(state);
-    }
-
-    /// Restores a saved state.
-    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+    /// Forgets what was measured before a state was restored.
+    pub(crate) fn forget(&mut self) {
         self.clearance.forget();
         (self.arrived, self.pause) = (false, [0; 2]);
-        self.contact.restore(state)
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct System {
     pub(crate) attachments: Attachments,
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
-    pub(super) contact_system: ContactSystem,
+    pub(crate) contact_system: ContactSystem,
     /// Replaces the barrier, if a family resolves contact in its own way.
     pub(super) response: Option<Box<dyn ContactResponse>>,
     pub(crate) wind: Wind,
@@ -301,7 +301,7 @@ impl System {
     }
 
     /// The vertices that are left out of contact with a collider.
-    pub(super) fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
+    pub(crate) fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
         let contact = &self.contact_system;
         let mut list: Vec<ReleasedVertices> = Vec::new();
         for &[collider, point] in contact.released_points() {

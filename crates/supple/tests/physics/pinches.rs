@@ -1,7 +1,7 @@
 //! Cloth between colliders that close to nothing: the colliders win, or stop if the scene says so.
 
 use glam::DVec3;
-use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Pinch, Scene, Selection};
+use supple::scene::{Body, Collider, Keyframe, Method, Motion, Pin, Pinch, Scene, Selection};
 use supple::simulation::{Simulation, StepReport};
 
 const STEP: f64 = 1.0 / 30.0;
@@ -41,10 +41,9 @@ fn run(scene: Scene, mut each: impl FnMut(&Simulation, &StepReport)) -> Simulati
     simulation
 }
 
-#[test]
-fn colliders_that_close_are_on_time_and_release_what_has_no_room() {
+fn assert_colliders_win(scene: Scene) {
     let (mut pinched, mut named) = (0, 0);
-    let simulation = run(scene(Pinch::Release), |simulation, report| {
+    let simulation = run(scene, |simulation, report| {
         assert!(report.lag < 1e-6, "{} m late", report.lag);
         pinched += report.pinched;
         for released in simulation.released() {
@@ -56,6 +55,18 @@ fn colliders_that_close_are_on_time_and_release_what_has_no_room() {
     // They have opened: what was released has come out.
     assert!(simulation.released().is_empty(), "{:?}", simulation.released());
     assert!(simulation.notes().is_empty(), "{:?}", simulation.notes());
+}
+
+#[test]
+fn colliders_that_close_are_on_time_and_release_what_has_no_room() {
+    assert_colliders_win(scene(Pinch::Release));
+}
+
+#[test]
+fn colliders_that_close_win_by_position_based_dynamics_too() {
+    let mut scene = scene(Pinch::Release);
+    scene.solver.method = Method::HPBD;
+    assert_colliders_win(scene);
 }
 
 #[test]

@@ -5,9 +5,13 @@
 use glam::DVec3;
 
 use super::{ContactSystem, Detection, place};
+use supple_core::Error;
 
 /// Distances, over the activation distance, below which contacts count as squeezed: one after the other, until there is room.
 const SQUEEZED: [f64; 4] = [0.1, 0.25, 0.5, 1.0];
+
+/// Places at which colliders look for what they pass, at most.
+const MOST_PLACES: f64 = 1024.0;
 
 impl ContactSystem {
     /// How often [`Self::release_pinched`] can release more.
@@ -27,8 +31,19 @@ impl ContactSystem {
     }
 
     /// Moves the colliders to the step's end, whatever is in their way, and releases what they pass.
-    pub(crate) fn force_to_end(&mut self, x: &[DVec3]) -> Result<(), supple_core::Error> {
+    pub(crate) fn force_to_end(&mut self, x: &[DVec3]) -> Result<(), Error> {
+        // Nothing is missed between two places that are nearer to each other than contacts reach.
+        let places = (self.farthest_driven()? / self.properties.thickness).ceil().clamp(1.0, MOST_PLACES);
+        let begin = self.pose();
+        for place in 1..=places as u32 {
+            self.set_pose(begin + (1.0 - begin) * (f64::from(place) / places).min(1.0))?;
+            let passed = self.squeezed_points(x, 1.0);
+            self.pinched.extend(passed);
+        }
         self.set_pose(1.0)?;
+        self.pinched.sort_unstable();
+        self.pinched.dedup();
+        self.record_forced(x);
         self.update_tangle(x);
         self.tangled = true;
         Ok(())

@@ -90,6 +90,11 @@ impl ContactSystem {
         }
     }
 
+    /// Colliders have gone on to where they are now, and unknowns to `x`, whatever was in their way.
+    pub(super) fn record_forced(&self, x: &[DVec3]) {
+        self.record_state(x, PIECE, PieceOrigin::Drive as u32);
+    }
+
     fn record_state(&self, x: &[DVec3], kind: u32, origin: u32) {
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,10 +129,7 @@ impl ContactSystem {
             (0..self.properties.surfaces.body_points()).filter_map(pinned).collect();
         numbers.push(pins.len() as f64);
         numbers.extend(pins.iter().flat_map(|(point, p)| [*point as f64, p.x, p.y, p.z]));
-        let mut released: Vec<u32> = self.released.points().iter().map(|[_, point]| *point).collect();
-        released.sort_unstable();
-        released.dedup();
-        numbers.extend(released.iter().map(|point| f64::from(*point)));
+        numbers.extend(self.released.all_points().into_iter().map(f64::from));
         if let Some(recorder) = &mut self.recorder {
             let recorder = recorder.get_mut().unwrap_or_else(PoisonError::into_inner);
             StateRecorder::push(&mut recorder.entries, STEP_END, 0, &numbers);

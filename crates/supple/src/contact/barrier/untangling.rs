@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 
 use glam::DVec3;
 
+use super::energy::on_unknowns;
 use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
 use crate::contact::collider::obstacles::Solid;
@@ -33,6 +34,8 @@ pub(super) struct UntanglingSpring {
     pub(super) points: [u32; 5],
     pub(super) weights: [f64; 5],
     pub(super) target: DVec3,
+    /// The unit vector along which it pulls.
+    pub(super) direction: DVec3,
     pub(super) stiffness: f64,
 }
 
@@ -181,6 +184,7 @@ impl ContactSystem {
                 points: [a, b, c, a, a],
                 weights: [wa, wb, wc, 0.0, 0.0],
                 target: here + spot.carried + out * spot.normal,
+                direction: spot.normal,
                 stiffness: mean,
             });
         }
@@ -192,6 +196,7 @@ impl ContactSystem {
                 points: [v, a, b, c, v],
                 weights: [wv, wa, wb, wc, 0.0],
                 target: here + out * misplaced.direction,
+                direction: misplaced.direction,
                 stiffness: stiffness[v as usize],
             });
         }
@@ -202,8 +207,31 @@ impl ContactSystem {
                 points: piercing.points,
                 weights: piercing.weights,
                 target: combine(&piercing.points, &piercing.weights, at) + out * piercing.direction,
+                direction: piercing.direction,
                 stiffness: of.iter().sum::<f64>() / 5.0,
             });
+        }
+    }
+
+    /// Changes positions `to` so that what is inside or crosses is as far out as its spring would have it in this step, by the inverse masses
+    /// of unknowns.
+    pub(crate) fn pull_out(&self, inverse_mass: &[f64], to: &mut [DVec3]) {
+        let points = &self.properties.points;
+        let bodies = self.properties.surfaces.body_points();
+        let mut weights = Vec::new();
+        for spring in &self.untangling_springs {
+            on_unknowns(points, &spring.points, &spring.weights, &mut weights);
+            let give: f64 = weights.iter().map(|&(v, w)| w * w * inverse_mass[v as usize]).sum();
+            let place = |p: u32| match (p as usize).checked_sub(bodies) {
+                Some(driven) => self.driven[driven],
+                None => points.position(p as usize, to),
+            };
+            let here: DVec3 = spring.points.iter().zip(spring.weights).map(|(p, w)| w * place(*p)).sum();
+            let missing = spring.direction.dot(spring.target - here);
+            if missing > 0.0 && give > 0.0 {
+                let push = missing / give * spring.direction;
+                weights.iter().for_each(|&(v, w)| to[v as usize] += w * inverse_mass[v as usize] * push);
+            }
         }
     }
 

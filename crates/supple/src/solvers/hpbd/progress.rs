@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::dynamics::ContactProjection;
+
 /// The small steps of one step.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -21,6 +23,8 @@ pub(crate) struct Progress {
     /// Contacts that pushed in the last small step, and how often small steps were cut where something would meet.
     pub(crate) pushing: u32,
     pub(crate) cuts: u32,
+    /// Points that were released since they had no room, summed over the small steps.
+    pub(crate) pinched: u32,
     /// Sum of the squared lengths of the small steps in s².
     squared_lengths: f64,
     deadline: Option<Instant>,
@@ -37,6 +41,7 @@ impl Progress {
             solving: 0.0,
             pushing: 0,
             cuts: 0,
+            pinched: 0,
             squared_lengths: 0.0,
             deadline,
             slowest: Duration::ZERO,
@@ -62,10 +67,11 @@ impl Progress {
         }
     }
 
-    /// Notes what contact did in a small step.
-    pub(crate) fn note_contact(&mut self, pushing: u32, cuts: u32) {
-        self.pushing = pushing;
-        self.cuts += cuts;
+    /// Notes what contact did in a small step, and how many points had no room in it.
+    pub(crate) fn note_contact(&mut self, contact: &ContactProjection, pinched: u32) {
+        self.pushing = contact.pushing();
+        self.cuts += contact.cuts();
+        self.pinched += pinched;
     }
 
     /// Whether a sweep must be left out; it is then noted as such.

@@ -10,6 +10,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
+use crate::contact::barrier::ContactSystem;
 use crate::dynamics::{ContactProjection, System};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::colliders::Collisions;
@@ -24,7 +25,7 @@ use crate::solvers::hpbd::progress::Progress;
 use crate::solvers::hpbd::solver::{HierarchicalSolver, ProjectionData};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
-    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, ReleasedVertices, Slice, StageTimes, StepReport, Stepper, Torn,
 };
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -104,14 +105,21 @@ impl HpbdStepper {
         self.predict(scene_state, end, dt)?;
         let displacements = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = displacements.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
-        self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
+        self.collisions.find(&self.x, &self.predicted, &self.weights, [fastest, dt]);
         let trajectory = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&trajectory, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
         self.solve(scene_state, dt, progress);
         progress.solving += solving.elapsed().as_secs_f64();
-        self.contact.project(scene_state, [end - dt, end], &self.x, &self.weights, &mut self.predicted)?;
-        progress.note_contact(self.contact.pushing(), self.contact.cuts());
+        self.contact.project(
+            &mut self.system.contact_system,
+            scene_state,
+            [end - dt, end],
+            &self.x,
+            &self.weights,
+            &mut self.predicted,
+        )?;
+        progress.note_contact(&self.contact, self.system.contact_system.pinched().len() as u32);
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
         std::mem::swap(&mut self.x, &mut self.predicted);
@@ -147,12 +155,14 @@ impl HpbdStepper {
         Ok(())
     }
 
-    /// Contact of the current surfaces; body `b` was number `old_index[b]`.
-    fn begin_contact(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
-        let mut before = std::mem::take(&mut self.contact);
-        let made =
-            ContactProjection::new(&mut self.system, scene_state, &self.x, Some((&mut before, old_index)));
-        match made {
+    /// Contact of the current surfaces, which takes over from the contact `before`; body `b` was number `old_index[b]`.
+    fn begin_contact(
+        &mut self,
+        scene_state: &SceneState,
+        mut before: ContactSystem,
+        old_index: &[Option<usize>],
+    ) {
+        match ContactProjection::new(&mut self.system, scene_state, &self.x, (&mut before, old_index)) {
             Ok(contact) => self.contact = contact,
             Err(problem) => self.problem = Some(problem),
         }
@@ -223,13 +233,19 @@ impl HpbdStepper {
         }
     }
 
-    fn report(&mut self, scene_state: &SceneState, started: Instant, progress: &Progress) -> StepReport {
+    fn report(
+        &mut self,
+        scene_state: &SceneState,
+        started: Instant,
+        progress: &Progress,
+    ) -> Result<StepReport, Error> {
         let solving = progress.solving;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, scene_state.simd));
         let total = started.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
-        StepReport {
+        let lag = self.system.contact_system.lag()?.max(self.contact.lag_of_pins());
+        Ok(StepReport {
             nonlinear_iterations: progress.sweeps,
             linear_iterations: 0,
             residual: None,
@@ -242,11 +258,11 @@ impl HpbdStepper {
             cuts: progress.cuts,
             island_cuts: 0,
             global_cuts: 0,
-            pinched: 0,
-            lag: 0.0,
-            crossings: None,
+            pinched: progress.pinched,
+            lag,
+            crossings: Some(self.system.contact_system.summary(&self.x).crossings),
             times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
-        }
+        })
     }
 }
 
@@ -305,7 +321,7 @@ impl Stepper for HpbdStepper {
             done = next;
         }
         self.finish(scene_state, dt, &progress);
-        Ok(self.report(scene_state, started, &progress))
+        self.report(scene_state, started, &progress)
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
@@ -314,19 +330,21 @@ impl Stepper for HpbdStepper {
 
     fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
         (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
+        let before = std::mem::take(&mut self.system.contact_system);
         self.system = System::without_elasticity(scene_state);
         self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
         self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
-        self.begin_contact(scene_state, old_index);
+        self.begin_contact(scene_state, before, old_index);
         self.analyse(scene_state);
     }
 
     fn materials_changed(&mut self, scene_state: &SceneState) {
+        let before = std::mem::take(&mut self.system.contact_system);
         self.system = System::without_elasticity(scene_state);
         self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
         self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
         let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
-        self.begin_contact(scene_state, &same);
+        self.begin_contact(scene_state, before, &same);
         self.analyse(scene_state);
     }
 
@@ -363,9 +381,10 @@ impl Stepper for HpbdStepper {
     }
 
     fn after_tears(&mut self, scene_state: &SceneState) {
+        let before = std::mem::take(&mut self.system.contact_system);
         self.system.follow_tear(scene_state);
         let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
-        self.begin_contact(scene_state, &same);
+        self.begin_contact(scene_state, before, &same);
         self.drag = Drag::default();
     }
 
@@ -391,7 +410,7 @@ impl Stepper for HpbdStepper {
         if let Some(solver) = &self.solver {
             solver.save(state);
         }
-        self.contact.save(state);
+        self.system.contact_system.save(state);
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
@@ -400,9 +419,33 @@ impl Stepper for HpbdStepper {
         if let Some(solver) = &mut self.solver {
             solver.restore(state)?;
         }
-        self.contact.restore(state)?;
+        self.contact.forget();
+        self.system.contact_system.restore(state)?;
         (self.x, self.v) = (x, v);
         Ok(())
+    }
+
+    fn take_states(&mut self, scene_state: &SceneState, frame: u32) -> Option<Vec<u8>> {
+        // A tear changes the points in the middle of a frame.
+        if scene_state.bodies.last().is_some_and(Body::can_tear) {
+            return None;
+        }
+        let names: Vec<&str> = scene_state.bodies.iter().map(|body| body.name.as_str()).collect();
+        self.system.contact_system.record_states(true);
+        self.system.contact_system.take_record(frame, &names)
+    }
+
+    fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
+        self.system.released(scene_state)
+    }
+
+    fn notes(&self, scene_state: &SceneState) -> Vec<String> {
+        self.system.entanglement_notes(scene_state, &self.x)
+    }
+
+    fn entangled(&self) -> usize {
+        let found = self.system.contact_system.entanglement(&self.x);
+        found.spots.len() + found.crossings().len()
     }
 
     fn hierarchy(&self, _scene_state: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {

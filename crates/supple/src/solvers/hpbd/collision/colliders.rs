@@ -14,6 +14,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::Body;
 use crate::contact::PosedCollider;
+use crate::contact::barrier::PUSH_SPEED;
 use crate::solvers::hpbd::collision::points::Points;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::parallel::Found;
@@ -31,6 +32,8 @@ struct Touch {
     /// Its co-moving position.
     carried: DVec3,
     friction: f64,
+    /// How deep it may still be at the step's end, below the collider's thickness, in metres: where it started inside.
+    left: f64,
 }
 
 /// How far a particle is from touching anything.
@@ -38,6 +41,8 @@ struct Touch {
 struct ParticleClearance {
     from: DVec3,
     distance: f64,
+    /// How deep the particle may still be, in metres.
+    left: f64,
 }
 
 /// All collisions of a step.
@@ -51,6 +56,8 @@ pub(crate) struct Collisions {
     spent: Vec<[f64; 2]>,
     clearances: Vec<ParticleClearance>,
     points: Points,
+    /// How far what starts inside is pushed out in this step at most, in metres.
+    longest_push: f64,
 }
 
 impl Collisions {
@@ -60,8 +67,15 @@ impl Collisions {
     }
 
     /// Finds collisions on the path from `start` to the predicted positions. `reach` is how much farther
-    /// constraints are expected to move the particles.
-    pub(crate) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
+    /// constraints are expected to move the particles. The step has `dt` seconds.
+    pub(crate) fn find(
+        &mut self,
+        start: &[DVec3],
+        predicted: &[DVec3],
+        weights: &[f64],
+        [reach, dt]: [f64; 2],
+    ) {
+        self.longest_push = PUSH_SPEED * dt;
         let points = &self.points;
         let count = if self.colliders.is_empty() { 0 } else { points.embedded() + start.len() };
         let mut touches = std::mem::take(&mut self.touches);
@@ -81,8 +95,12 @@ impl Collisions {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
             let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
-            *clearance = ParticleClearance { from, distance };
+            *clearance = ParticleClearance { from, distance, left: 0.0 };
         });
+        for touch in self.touches.iter().filter(|touch| touch.left > 0.0) {
+            let clearance = &mut clearances[touch.point_number as usize];
+            clearance.left = clearance.left.max(touch.left);
+        }
         self.clearances = clearances;
     }
 
@@ -99,6 +117,8 @@ impl Collisions {
         let length = path.length();
         let (mut at, mut done) = (carried, 0.0);
         let mut found = collider.separation(at);
+        // What is inside comes out no faster than that.
+        let farthest = if found.distance < 0.0 { self.longest_push } else { f64::INFINITY };
         for _ in 0..MARCHES {
             let free = found.distance - collider.thickness;
             if free <= 1e-3 * collider.thickness || done >= length {
@@ -111,10 +131,11 @@ impl Collisions {
         let free = found.distance - collider.thickness;
         let touch = Touch {
             point_number: i as u32,
-            point: at - free * found.normal,
+            point: at + (-free).min(farthest) * found.normal,
             normal: found.normal,
             carried,
             friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
+            left: (-free - farthest).max(0.0),
         };
         // A march that ends before its path does has touched, however little particles move by themselves.
         let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
@@ -154,7 +175,7 @@ impl Collisions {
             for collider in &self.colliders {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
-                let depth = collider.thickness - found.distance;
+                let depth = collider.thickness - found.distance - clearance.left;
                 if depth > 0.0 {
                     points.move_by(i, depth * found.normal, positions);
                 }
