@@ -36,6 +36,8 @@ use supple_core::parallel::{self, CHUNK};
 const MOST_ROUNDS: u32 = 100;
 /// The same after points without room were released.
 const PINCH_ROUNDS: u32 = 12;
+/// How far driven points go on between two linearisations, in multiples of the thickness.
+const PART_LENGTH: f64 = 2.0;
 /// Advances in which steps that meet nothing arrive: one may stop early where things merely come near.
 const FREE_ADVANCES: u32 = 4;
 /// Sweeps over all contacts at most, and the correction at which they end, over the thickness.
@@ -59,6 +61,7 @@ pub(crate) struct ContactProjection {
     /// For each contact how far it has pushed along its normal, and slip removed across it, over the inverse mass.
     pushes: Vec<(f64, DVec3)>,
     at: Vec<DVec3>,
+    part: Vec<DVec3>,
     /// Whether the colliders are where their motion says.
     arrived: bool,
     /// Steps to go without measuring clearance, and how many there were the last time.
@@ -268,16 +271,24 @@ impl ContactProjection {
         inverse_mass: &[f64],
         to: &mut [DVec3],
     ) -> Result<bool, Error> {
-        for _ in 0..rounds {
+        let mut cuts = 0;
+        while cuts < rounds {
             contact.linearise(&self.at, &mut self.contacts)?;
             self.satisfy(contact, dt, inverse_mass, to);
-            let free = contact.advance(&self.at, to, 1.0)?;
-            if free >= 1.0 {
+            // Contacts turn while colliders go on: they are linearised again every few thicknesses.
+            let part = (PART_LENGTH * self.thickness / contact.farthest_driven()?).min(1.0);
+            self.part.clear();
+            self.part.extend(self.at.iter().zip(&*to).map(|(at, to)| at.lerp(*to, part)));
+            let goal = if part < 1.0 { contact.pose() + part * (1.0 - contact.pose()) } else { 1.0 };
+            let free = contact.advance(&self.at, &self.part, goal)?;
+            if free >= 1.0 && part >= 1.0 {
+                self.cuts += cuts;
                 return Ok(true);
             }
-            self.cuts += 1;
-            self.at.iter_mut().zip(&*to).for_each(|(at, to)| *at = at.lerp(*to, free));
+            cuts += u32::from(free < 1.0);
+            self.at.iter_mut().zip(&self.part).for_each(|(at, to)| *at = at.lerp(*to, free));
         }
+        self.cuts += cuts;
         Ok(false)
     }
 

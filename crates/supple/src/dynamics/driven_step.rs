@@ -36,6 +36,8 @@ const ROUND_ITERATIONS: u32 = 4;
 /// How often in a round driven surfaces carry along what they meet next, and the part of the rest of the way that is worth another time.
 const CARRIES: u32 = 16;
 const LEAST_CARRY: f64 = 0.02;
+/// How far a body is expected to go on in the rest of a part, over the distance that the driven points have left.
+const FARTHEST_EXTRAPOLATED: f64 = 2.0;
 /// How often this is tried again after points without room were released.
 const PINCH_CARRIES: u32 = 4;
 /// The shortest distance in a part, over the thickness, in which driven points must find room.
@@ -239,7 +241,7 @@ impl ImplicitStepper {
                 return Ok(false);
             }
             self.minimise_again(scene_state, &round)?;
-            self.extrapolate(pose, pose_before);
+            self.extrapolate(pose, pose_before)?;
             pose_before = pose;
             self.work.earlier.clone_from(&self.work.next);
             if self.advance_carried()? {
@@ -306,14 +308,22 @@ impl ImplicitStepper {
         Ok(true)
     }
 
-    /// Where the bodies would be at the step's end if they went on as in the last round, in `work.targets`, with pins at theirs.
-    fn extrapolate(&mut self, pose: f64, pose_before: f64) {
+    /// Where the bodies would be at the step's end if they went on as in the last round, in `work.targets`, with pins at theirs. A round
+    /// also settles what was out of balance before: nothing goes on much farther than what drives it.
+    fn extrapolate(&mut self, pose: f64, pose_before: f64) -> Result<(), Error> {
+        let far = self.system.contact_system.farthest_driven()?;
         let StepBuffers { next, targets, pinned, earlier, .. } = &mut self.work;
         let more = if pose > pose_before { (1.0 - pose) / (pose - pose_before) } else { 0.0 };
-        targets.clear();
         let fixed = &self.fixed;
-        let goes = |v: usize| if fixed[v] { pinned[v] } else { next[v] + more * (next[v] - earlier[v]) };
+        let pins = (0..next.len()).filter(|&v| fixed[v]).map(|v| next[v].distance_squared(pinned[v]));
+        let farthest = FARTHEST_EXTRAPOLATED * pins.fold(far * far, f64::max).sqrt();
+        targets.clear();
+        let goes = |v: usize| match fixed[v] {
+            true => pinned[v],
+            false => next[v] + (more * (next[v] - earlier[v])).clamp_length_max(farthest),
+        };
         targets.extend((0..next.len()).map(goes));
+        Ok(())
     }
 
     /// Moves on from `work.next` towards `work.targets` as far as nothing meets; what is in the way of a driven surface is carried along by
