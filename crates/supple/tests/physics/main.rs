@@ -5,6 +5,7 @@ mod air;
 mod bars;
 mod colliders;
 mod contact_forces;
+mod contact_pairs;
 mod driven_pins;
 mod dynamics;
 mod friction_models;

@@ -262,6 +262,7 @@ impl Obstacles {
         let same_form = |obstacle: &Obstacle, collider: &Collider| {
             let [old, new] = [&obstacle.collider.shape, &collider.shape];
             obstacle.collider.name == collider.name
+                && obstacle.collider.group == collider.group
                 && match (old, new) {
                     (ColliderShape::Mesh(a), ColliderShape::Mesh(b)) => a == b,
                     _ => std::mem::discriminant(old) == std::mem::discriminant(new),
@@ -313,7 +314,7 @@ impl Obstacles {
             let points = &at[obstacle.points()];
             match &obstacle.form {
                 Form::Mesh(mesh) => {
-                    surfaces.add_driven(points, mesh.source.shared_triangles(), &[], obstacle.thickness())
+                    surfaces.add_driven(points, mesh.source.shared_triangles(), &[], &obstacle.collider)
                 }
                 Form::Box => {
                     let diagonals: Vec<[u32; 2]> = BOX_TRIANGLES
@@ -322,10 +323,10 @@ impl Obstacles {
                         .iter()
                         .map(|pair| [pair[0][0], pair[0][2]])
                         .collect();
-                    surfaces.add_driven(points, &BOX_TRIANGLES, &diagonals, obstacle.thickness());
+                    surfaces.add_driven(points, &BOX_TRIANGLES, &diagonals, &obstacle.collider);
                 }
                 Form::Round { .. } | Form::HalfSpace => {
-                    surfaces.add_driven(points, &[], &[], obstacle.thickness())
+                    surfaces.add_driven(points, &[], &[], &obstacle.collider)
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Everything that is wrong with a scene, as far as it is known without its meshes.
 
 pub(crate) mod body;
+pub(crate) mod pairs;
 pub(crate) mod parts;
 pub(crate) mod supported;
 
@@ -35,6 +36,7 @@ impl Scene {
             checker.pins();
             checker.seams();
             checker.colliders();
+            checker.pairs();
         })
     }
 
@@ -70,6 +72,11 @@ impl Checker<'_> {
         self.problems.push(Problem { place: place.to_owned(), error });
     }
 
+    /// How many problems are recorded.
+    pub(crate) fn problem_count(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Records an invalid number; the place's last part is the key.
     pub(crate) fn number(&mut self, place: &str, value: f64, fine: bool, must: &str) {
         if !fine {
@@ -83,7 +90,7 @@ impl Checker<'_> {
         self.number(place, value, value > 0.0 && value.is_finite(), &finite_and(value, "above 0"));
     }
 
-    fn at_least_zero(&mut self, place: &str, value: f64) {
+    pub(crate) fn at_least_zero(&mut self, place: &str, value: f64) {
         self.number(place, value, value >= 0.0 && value.is_finite(), &finite_and(value, "0 or above"));
     }
 
@@ -168,7 +175,7 @@ impl Checker<'_> {
         }
     }
 
-    fn known(&mut self, place: &str, kind: &str, name: &str, names: &[&str]) {
+    pub(crate) fn known(&mut self, place: &str, kind: &str, name: &str, names: &[&str]) {
         if !names.contains(&name) {
             let hint = did_you_mean(name, names.iter().copied());
             let known = if names.is_empty() {

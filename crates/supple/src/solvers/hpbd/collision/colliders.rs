@@ -44,7 +44,7 @@ struct ParticleClearance {
 #[derive(Debug, Default)]
 pub(crate) struct Collisions {
     pub(crate) colliders: Vec<PosedCollider>,
-    /// Friction coefficient of every particle, used where the collider specifies none.
+    /// Friction coefficient of every particle, used where neither the scene's pairs nor the collider specify one.
     pub(crate) friction: Vec<f64>,
     touches: Found<Touch>,
     /// How far each plane has pushed in this step, and how much slip friction has removed, in metres.
@@ -69,7 +69,7 @@ impl Collisions {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
                 let touch = |collider| self.touch(collider, i, start, predicted, reach);
-                found.extend(self.colliders.iter().filter_map(touch));
+                found.extend(self.colliders_of(i).filter_map(touch));
             }
         });
         self.touches = touches;
@@ -80,10 +80,16 @@ impl Collisions {
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
-            let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
+            let distance = self.colliders_of(i).map(free).fold(f64::INFINITY, f64::min);
             *clearance = ParticleClearance { from, distance };
         });
         self.clearances = clearances;
+    }
+
+    /// The colliders that a point's body meets.
+    fn colliders_of(&self, point: usize) -> impl Iterator<Item = &PosedCollider> {
+        let body = self.points.body(point);
+        self.colliders.iter().filter(move |collider| collider.meets(body))
     }
 
     fn touch(
@@ -114,7 +120,9 @@ impl Collisions {
             point: at - free * found.normal,
             normal: found.normal,
             carried,
-            friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
+            friction: collider
+                .friction(self.points.body(i))
+                .unwrap_or_else(|| self.points.friction(i, &self.friction)),
         };
         // A march that ends before its path does has touched, however little particles move by themselves.
         let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
@@ -151,7 +159,7 @@ impl Collisions {
             {
                 continue;
             }
-            for collider in &self.colliders {
+            for collider in self.colliders_of(i) {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance;
@@ -171,7 +179,7 @@ impl Collisions {
             if is_free || !self.points.collides(i) {
                 continue;
             }
-            for collider in &self.colliders {
+            for collider in self.colliders_of(i) {
                 let distance = collider.separation(p).distance;
                 count += u32::from(distance < collider.thickness * (1.0 + 1e-6));
                 deepest = deepest.max(-distance);
