@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::body::{ActiveSeam, Body};
-use crate::contact::{ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
+use crate::contact::{ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
 use crate::scene::{Collider, Contact, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
 use supple_core::Error;
 use supple_linear::Simd;
@@ -266,6 +266,12 @@ impl SceneState {
     fn sewn(&self, mut surfaces: Surfaces) -> Surfaces {
         surfaces.sew(&self.bodies, &self.seams);
         surfaces
+    }
+
+    /// A test of what crosses hard colliders or is inside of them.
+    pub fn collider_check(&self) -> Result<ColliderCheck, Error> {
+        let colliders = self.colliders.iter().map(|(_, collider)| collider);
+        ColliderCheck::new(self.all_surfaces(), colliders, &self.collider_meshes)
     }
 
     /// A test of which points are inside a body.

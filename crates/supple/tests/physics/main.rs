@@ -19,6 +19,7 @@ mod nothing_passes;
 mod octree;
 mod octree_self_collision;
 mod pinches;
+mod placed_colliders;
 mod seams;
 mod self_contact;
 mod staggered;

@@ -146,8 +146,8 @@ fn material() -> BoxedStrategy<MaterialSpec> {
 
 fn motion() -> BoxedStrategy<Motion> {
     let said = || prop::option::of(vector());
-    let key = (number(), said(), said(), prop::option::of(number()))
-        .prop_map(|(time, translate, rotate, scale)| Keyframe { time, translate, rotate, scale });
+    let key = (number(), said(), said(), prop::option::of(number()), any::<bool>())
+        .prop_map(|(time, translate, rotate, scale, jump)| Keyframe { time, translate, rotate, scale, jump });
     (vector(), prop::collection::vec(key, 0..4))
         .prop_map(|(pivot, keyframes)| Motion { pivot, keyframes })
         .boxed()

@@ -332,11 +332,17 @@ impl Obstacles {
         }
     }
 
-    /// Starts a step between two times. Colliders whose motion was replaced since the last one go from where they were.
-    pub(crate) fn begin(&mut self, span: [f64; 2]) -> Result<(), Error> {
+    /// Starts a step between two times; returns whether a collider jumps at its start. Colliders whose shape was replaced since the last
+    /// one go from where they were.
+    pub(crate) fn begin(&mut self, span: [f64; 2]) -> Result<bool, Error> {
         self.span = span;
+        let mut any_jumps = false;
         for obstacle in &mut self.list {
             obstacle.lag.clear();
+            if obstacle.collider.motion.as_ref().is_some_and(|motion| motion.jumps_at(span[0])) {
+                (any_jumps, obstacle.is_late) = (true, false);
+                obstacle.ended.clear();
+            }
             if obstacle.ended.len() != obstacle.count {
                 continue;
             }
@@ -352,7 +358,7 @@ impl Obstacles {
         let mut start = std::mem::take(&mut self.start);
         self.place(0.0, &mut start)?;
         self.start = start;
-        Ok(())
+        Ok(any_jumps)
     }
 
     /// The time of a fraction of the step.

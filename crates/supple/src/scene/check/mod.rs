@@ -197,6 +197,10 @@ impl Checker<'_> {
             self.pin(&place, pin);
             if let Some(Follow::Collider(name)) = &pin.follows {
                 self.known(&format!("{place}.follows.collider"), "collider", name, &colliders);
+                let followed = scene.colliders.iter().find(|collider| collider.name == *name);
+                if let Some(motion) = followed.and_then(|collider| collider.motion.as_ref()) {
+                    self.no_jump(&format!("{place}.follows.collider"), motion);
+                }
             }
         }
     }
@@ -208,7 +212,10 @@ impl Checker<'_> {
             self.positive(&format!("{place}.stiffness"), stiffness);
         }
         match &pin.follows {
-            Some(Follow::Keyframes(motion)) => self.motion(&format!("{place}.follows"), motion),
+            Some(Follow::Keyframes(motion)) => {
+                self.motion(&format!("{place}.follows"), motion);
+                self.no_jump(&format!("{place}.follows.keyframes"), motion);
+            }
             Some(
                 Follow::GltfSkin { blend_in: Some(seconds), .. }
                 | Follow::MeshSequence { blend_in: Some(seconds), .. },
@@ -274,6 +281,17 @@ impl Checker<'_> {
     fn direction(&mut self, place: &str, normal: glam::DVec3) {
         if normal.length() < 1e-100 {
             self.wrong(place, "`normal` is zero; it must point to a side".to_owned());
+        }
+    }
+
+    /// A motion of pinned points, which would tear the rest of their body along.
+    fn no_jump(&mut self, place: &str, motion: &Motion) {
+        if let Some(key) = motion.keyframes.iter().find(|key| key.jump) {
+            let time = Short(key.time);
+            let problem = format!(
+                "pinned points cannot `jump`, as the motion does at {time} s: the rest of their body stays; only colliders can"
+            );
+            self.wrong(place, problem);
         }
     }
 
