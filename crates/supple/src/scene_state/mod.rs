@@ -268,6 +268,11 @@ impl SceneState {
         surfaces
     }
 
+    /// Frames per second of the scene.
+    pub fn frame_rate(&self) -> f64 {
+        self.collider_meshes.fps()
+    }
+
     /// A test of what crosses hard colliders or is inside of them.
     pub fn collider_check(&self) -> Result<ColliderCheck, Error> {
         let colliders = self.colliders.iter().map(|(_, collider)| collider);
