@@ -99,20 +99,34 @@ fn nearest(simulation: &Simulation, point: DVec3) -> f64 {
     simulation.scene_state().bodies[0].surface_triangles.iter().map(of).fold(f64::INFINITY, f64::min)
 }
 
+/// How many triangles of the sheet the line through a height `z` parallel to the z axis meets below and above it.
+fn layers(simulation: &Simulation, z: f64) -> [usize; 2] {
+    let at = simulation.positions();
+    let side = |a: DVec3, b: DVec3| a.x * b.y - a.y * b.x > 0.0;
+    let mut count = [0; 2];
+    for t in &simulation.scene_state().bodies[0].surface_triangles {
+        let [a, b, c] = t.map(|v| at[v as usize]);
+        if side(a, b) == side(b, c) && side(b, c) == side(c, a) {
+            count[usize::from((a.z + b.z + c.z) / 3.0 > z)] += 1;
+        }
+    }
+    count
+}
+
 /// Moves a ball by 5 cm per step through a sheet.
 fn push_through(method: Method, place: impl Fn(&mut Simulation, f64)) {
     let start = -0.2;
     let mut simulation = hung_sheet(method, Some(Collider::sphere("ball", [0.0, 0.0, start], RADIUS)));
-    for step in 1..=8 {
+    for step in 1..=7 {
         let z = start + 0.05 * f64::from(step);
         place(&mut simulation, z);
         let report = simulation.step(STEP).unwrap();
         let clear = nearest(&simulation, z * DVec3::Z);
         assert!(clear > RADIUS, "{method:?}, step {step}: {clear} m from the centre");
-        assert_eq!(report.lag, 0.0, "{method:?}, step {step}");
+        assert!(report.lag < 1e-9, "{method:?}, step {step}: {} m late", report.lag);
     }
-    // The middle of the sheet is still in front of the ball.
-    assert!(simulation.positions()[60].z > 0.2 + RADIUS, "{method:?}: {}", simulation.positions()[60]);
+    let [behind, ahead] = layers(&simulation, start + 0.05 * 7.0);
+    assert!(behind == 0 && ahead > 0, "{method:?}: {behind} layers behind the ball, {ahead} ahead");
 }
 
 #[test]

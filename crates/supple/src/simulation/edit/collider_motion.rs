@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 pub(crate) struct PlacedColliders {
     /// Each with the pose that its current shape would have where it was.
     from: Vec<(ColliderId, Pose)>,
-    /// Those that were not placed since a state was restored: where they were then is not known.
+    /// Those that were added, or not placed since a state was restored: where they were is not known.
     unknown: Vec<ColliderId>,
 }
 
@@ -29,13 +29,18 @@ impl PlacedColliders {
         self.unknown = all.collect();
     }
 
+    /// Notes a collider that has not been anywhere.
+    pub(super) fn add(&mut self, id: ColliderId) {
+        self.unknown.push(id);
+    }
+
     /// Notes that a collider was changed at a time.
     fn note(&mut self, id: ColliderId, time: f64, [before, after]: [&Collider; 2]) {
         let known =
             self.from.iter().position(|(other, _)| *other == id).map(|at| self.from.swap_remove(at).1);
-        let placed_anew =
+        let is_unplaced =
             self.unknown.iter().position(|other| *other == id).map(|at| self.unknown.swap_remove(at));
-        let Some(shift) = shift(&before.shape, &after.shape).filter(|_| placed_anew.is_none()) else {
+        let Some(shift) = shift(&before.shape, &after.shape).filter(|_| is_unplaced.is_none()) else {
             return;
         };
         let from = known.unwrap_or_else(|| pose(before, time)).of_shifted(shift);

@@ -129,6 +129,7 @@ impl Simulation {
         self.check_collider(&collider, None)?;
         let id = ColliderId(self.new_id());
         self.scene_state.colliders.push((id, collider));
+        self.placed.add(id);
         Ok(id)
     }
 
