@@ -174,3 +174,34 @@ fn a_pair_of_a_body_with_itself_turns_its_self_contact_on_and_off() {
     assert!(strip(false, Some(ContactPair::collide("strip", "strip"))));
     assert!(!strip(true, Some(ContactPair::ignore("strip", "strip"))));
 }
+
+#[test]
+fn the_check_of_a_frame_finds_what_crosses_colliders_unless_ignored_or_released() {
+    let shapes = [
+        Collider::cuboid("shelf", [0.0, 0.0, 0.0], [0.2, 0.002, 0.2]),
+        Collider::sphere("shelf", [0.0, -0.1, 0.0], 0.1),
+        Collider::plane("shelf", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+    ];
+    for (number, shelf) in shapes.into_iter().enumerate() {
+        let cloth = Body::cloth("cloth").size([0.4, 0.4]).vertices([9, 9]).at([0.0, 2e-3, 0.0]);
+        let scene = || Scene::builder().body(cloth.clone()).collider(shelf.clone());
+        let free = Simulation::new(scene().build().unwrap()).unwrap();
+        let mut check = free.scene_state().collider_check().unwrap();
+        assert_eq!(check.find(free.positions(), 0.0, &[]).unwrap(), vec![]);
+        // One corner of the cloth goes below: through the edge of the box, into the ball or the plane.
+        let tilted = |p: &DVec3| *p + (-2e-3 - 0.1 * (p.x + 0.07)) * DVec3::Y;
+        let at: Vec<DVec3> = free.positions().iter().map(tilted).collect();
+        let found = check.find(&at, 0.0, &[]).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            (found[0].triangles.is_empty(), found[0].inside.is_empty()),
+            [(false, true), (false, false), (true, false)][number],
+            "{number}"
+        );
+        let all = ("shelf".to_owned(), (0..81).collect());
+        assert_eq!(check.find(&at, 0.0, &[all]).unwrap(), vec![]);
+        let ignored =
+            Simulation::new(scene().pair(ContactPair::ignore("cloth", "shelf")).build().unwrap()).unwrap();
+        assert_eq!(ignored.scene_state().collider_check().unwrap().find(&at, 0.0, &[]).unwrap(), vec![]);
+    }
+}
