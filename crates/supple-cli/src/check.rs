@@ -16,6 +16,7 @@ use supple::simulation::{DryRun, Simulation, scene_of_run_with};
 use supple::solvers::octree::{self, SelfCollisionModel};
 
 use crate::arguments::Common;
+use crate::collider_crossings::CollidersOfRun;
 use crate::failure::Failure;
 use crate::print::line;
 
@@ -34,36 +35,53 @@ pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
 /// Frames for which a vertex may be inside another body part when penetrations are resolved gradually.
 const FRAMES_INSIDE: u32 = 3;
 
-/// Checks every frame of a run for intersecting triangles where contact should keep them apart, and for vertices of
-/// solids that stay inside another body part.
+/// Checks every frame of a run for intersecting triangles where contact should keep them apart, for vertices of
+/// solids that stay inside another body part, and for what crosses or is inside hard colliders.
 fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let simulation = simulation_of_run(folder, common)?;
     let scene_state = simulation.scene_state();
     let surfaces = scene_state.surfaces();
     let mut stays = PenetrationDuration::new(scene_state.inside_check(), surfaces.start.len());
+    let mut colliders = CollidersOfRun::new(folder, scene_state)?;
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
         let at = frame_positions(&cache, index, surfaces.start.len())?;
         let crossings = surfaces.crossings(&at);
         frames += 1;
-        bad += u32::from(!crossings.is_empty());
+        let in_colliders = colliders.look(index, &at)?;
+        bad += u32::from(!crossings.is_empty() || !in_colliders.is_empty());
         let inside = stays.look(index, &at);
         report_frame(index, &crossings, inside, &surfaces, common);
+        in_colliders.iter().for_each(|found| colliders.report(index, found, common));
     }
     let pushed_back = scene_state.solver.method == Method::OCTREE
         && scene_state.solver.options.get::<octree::OctreeOptions>().self_collision
             == SelfCollisionModel::Intersection;
-    let fine = if pushed_back { stays.longest <= FRAMES_INSIDE } else { bad == 0 };
+    let fine =
+        if pushed_back { stays.longest <= FRAMES_INSIDE && colliders.bad_frames == 0 } else { bad == 0 };
+    let skipped = colliders.not_checked();
     let triangles = surfaces.triangles.len();
     if common.json {
         line(json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad,
-            "longest_inside": stays.longest } }));
+            "longest_inside": stays.longest, "colliders": colliders.check.colliders(), "pairs": colliders.pairs(),
+            "frames_with_crossed_colliders": colliders.bad_frames, "not_checked": skipped } }));
     } else if bad == 0 && stays.longest == 0 {
-        line(format!("{frames} frames of {triangles} triangles in contact: no intersections"));
+        line(format!(
+            "{frames} frames of {triangles} triangles in contact, and {}: no intersections",
+            colliders.checked()
+        ));
     } else {
         line(format!("{bad} of {frames} frames have intersecting triangles"));
         line(stays.to_string());
+        line(format!(
+            "{} of {frames} frames have bodies that cross {}",
+            colliders.bad_frames,
+            colliders.checked()
+        ));
+    }
+    if !common.json && !skipped.is_empty() {
+        line(format!("not checked: {}", skipped.join("; ")));
     }
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod check;
+mod collider_crossings;
 mod colliders;
 mod compare;
 mod export;

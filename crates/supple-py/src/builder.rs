@@ -32,6 +32,7 @@ impl SceneBuilder {
         scene.name = name;
         // A body that is always valid: any problem found now is in the settings.
         let mut whole = scene.clone();
+        whole.contact.pairs.clear();
         whole.bodies.push(Body::cloth("cloth").vertices([2, 2]).into());
         whole.validate().map_err(exception)?;
         Ok(Self { scene: Mutex::new(scene), folder })
@@ -118,6 +119,15 @@ impl SceneBuilder {
             return Err(taken("collider", &collider.name));
         }
         scene.colliders.push(collider);
+        Ok(())
+    }
+
+    /// Adds a pair of the contact table; names may follow later.
+    fn add_pair(&self, table: &Bound<'_, PyDict>) -> PyResult<()> {
+        let pairs = Value::Array(vec![Value::Table(to_table(table)?)]);
+        let contact = Value::Table(Table::from_iter([("pair".to_owned(), pairs)]));
+        let mut read = read_tables(&Table::from_iter([("contact".to_owned(), contact)]), &self.folder)?;
+        self.lock().contact.pairs.append(&mut read.contact.pairs);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use supple::Error;
 use supple::linear::Simd;
 use supple::output::ExportFormat;
-use supple::scene::Scene as EngineScene;
+use supple::scene::{Pose, Scene as EngineScene};
 use supple::simulation::{FrameReport, Simulation as Engine, StepReport};
 
 use crate::errors::{exception, invalid};
@@ -201,6 +201,26 @@ impl Simulation {
         let mut guard = self.lock()?;
         let state = &mut *guard;
         state.targets.release(&mut state.engine).map_err(exception)
+    }
+
+    /// Places a collider; degrees.
+    fn place_collider(
+        &self,
+        name: &str,
+        pivot: [f64; 3],
+        translate: [f64; 3],
+        rotate: [f64; 3],
+        scale: f64,
+    ) -> PyResult<()> {
+        let engine = &mut self.lock()?.engine;
+        let id = engine.collider_id(name).ok_or_else(|| {
+            let names: Vec<&str> =
+                engine.scene_state().colliders.iter().map(|(_, collider)| collider.name.as_str()).collect();
+            invalid(format!("there is no collider `{name}`; the colliders are {names:?}"))
+        })?;
+        let rotate = rotate.map(f64::to_radians).into();
+        let pose = Pose { pivot: pivot.into(), translate: translate.into(), rotate, scale };
+        engine.set_collider_pose(id, pose).map_err(exception)
     }
 
     /// The complete state.

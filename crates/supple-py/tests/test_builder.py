@@ -215,3 +215,23 @@ def test_what_cannot_be_done_yet_is_said():
     b.add_cloth(*TRIANGLE, tear_stretch=1.5)
     with pytest.raises(supple.SuppleError, match="tear"):
         b.finalize(solver="newton")
+
+
+def test_pairs_decide_who_meets_whom():
+    def fallen(**pair):
+        b = supple.SceneBuilder()
+        b.add_cloth(shape={"grid": {"size": [0.2, 0.2], "vertices": [5, 5]}}, name="sheet", group="clothes")
+        b.add_collider(name="shelf", box={"center": [0, -0.02, 0], "size": [1, 0.01, 1]})
+        b.contact_pair("clothes", "shelf", **pair)
+        sim = b.finalize()
+        for _ in range(10):
+            sim.step(0.02)
+        return sim.positions[:, 1].max()
+
+    assert fallen(collide=False) < -0.1 < fallen(friction=0.2)
+    with pytest.raises(supple.InvalidInput, match="there is no body, collider or group called `shef`; did you mean `shelf`"):
+        b = supple.SceneBuilder()
+        b.add_cloth(shape={"grid": {"size": [0.2, 0.2], "vertices": [5, 5]}}, name="sheet")
+        b.add_collider(name="shelf", plane={"normal": [0, 1, 0]})
+        b.contact_pair("sheet", "shef", collide=False)
+        b.finalize()

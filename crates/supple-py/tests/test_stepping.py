@@ -351,3 +351,18 @@ def test_a_step_that_fails_tells_when_and_what_to_do():
     with pytest.raises(supple.SimulationFailed, match="failed at"):
         for _ in range(5):
             sim.step(0.1)
+
+
+def test_a_collider_that_is_placed_pushes_what_is_in_its_way():
+    b = supple.SceneBuilder(gravity=[0, 0, 0])
+    b.add_cloth(shape={"grid": {"size": [0.3, 0.3], "vertices": [7, 7]}}, name="sheet")
+    b.add_collider(name="ball", sphere={"center": [0, -0.1, 0], "radius": 0.05})
+    sim = b.finalize()
+    for step in range(1, 5):
+        sim.place_collider("ball", translate=[0, 0.05 * step, 0])
+        sim.step(1 / 60)
+    center = np.array([0, 0.1, 0])
+    assert np.linalg.norm(sim.positions - center, axis=1).min() > 0.05
+    assert sim.positions[24, 1] > 0.15
+    with pytest.raises(supple.InvalidInput, match="there is no collider `bal`"):
+        sim.place_collider("bal")

@@ -31,7 +31,8 @@ pub mod stepper;
 pub use glam;
 pub use material::MaterialSpec;
 pub use scene::{
-    Body, Collider, Keyframe, Model, Motion, Pin, PinStrength, Scene, SceneBuilder, Selection, Solver,
+    Body, Collider, ContactPair, Keyframe, Model, Motion, Pin, PinStrength, Scene, SceneBuilder, Selection,
+    Solver,
 };
 pub use simulation::{FrameReport, Run, Simulation, StartMode, StepReport};
 pub use supple_core::simd;

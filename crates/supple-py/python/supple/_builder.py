@@ -72,6 +72,7 @@ class SceneBuilder:
         scale: float = 1.0,
         velocity: Vector = (0.0, 0.0, 0.0),
         self_contact: bool = False,
+        group: str | None = None,
         pressure: float | None = None,
         tear_stretch: float | None = None,
         regions: Sequence[Table] = (),
@@ -88,6 +89,7 @@ class SceneBuilder:
             **_body_table(name or self._free_name("cloth"), material, model, translate, rotate, scale, velocity, regions),
             "bending": bending,
             "self_contact": self_contact,
+            "group": group,
             "pressure": pressure,
             "tear_stretch": tear_stretch,
         }
@@ -109,6 +111,7 @@ class SceneBuilder:
         scale: float = 1.0,
         velocity: Vector = (0.0, 0.0, 0.0),
         self_contact: bool = False,
+        group: str | None = None,
         interior: float | None = None,
         tear_stretch: float | None = None,
         regions: Sequence[Table] = (),
@@ -123,6 +126,7 @@ class SceneBuilder:
             **_body_table(name or self._free_name("solid"), material, model, translate, rotate, scale, velocity, regions),
             "cell": cell,
             "self_contact": self_contact,
+            "group": group,
             "interior": interior,
             "tear_stretch": tear_stretch,
         }
@@ -188,6 +192,8 @@ class SceneBuilder:
         friction: float | None = None,
         stiffness: float | None = None,
         thickness: float | None = None,
+        priority: int = 0,
+        group: str | None = None,
     ) -> str:
         """Adds a collider and returns its name. Exactly one of
 
@@ -197,7 +203,8 @@ class SceneBuilder:
         - `vertices`, shape (n, 3), with `faces`.
 
         Metres throughout. It moves by `keyframes` about a `pivot`; `friction` is Coulomb's coefficient, `stiffness` is in Pa/m,
-        `thickness` the distance kept, in metres.
+        `thickness` the distance kept, in metres. Where a body has no room between two
+        colliders it is released from that of lower `priority`. `group` is a name for `contact_pair`.
         """
         shapes: dict[str, object] = {"plane": plane, "sphere": sphere, "capsule": capsule, "box": box, "mesh": mesh}
         said = [key for key, value in shapes.items() if value is not None]
@@ -218,9 +225,19 @@ class SceneBuilder:
                 "friction": friction,
                 "stiffness": stiffness,
                 "thickness": thickness,
+                "priority": priority,
+                "group": group,
             }
         )
         return name
+
+    def contact_pair(
+        self, first: str, second: str, *, collide: bool | None = None, friction: float | None = None
+    ) -> None:
+        """Whether two bodies, colliders or groups `collide`, and the coefficient of their `friction` in place of that of materials and
+        colliders. The name of a body twice is the body with itself. Later pairs win. Names are checked when the scene is built.
+        """
+        self._native.add_pair({"between": [first, second], "collide": collide, "friction": friction})
 
     def scene(
         self,

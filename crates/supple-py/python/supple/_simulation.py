@@ -138,6 +138,24 @@ class Simulation:
         """Releases the vertices driven by `set_targets`."""
         self._native.release_targets()
 
+    def place_collider(
+        self,
+        name: str,
+        *,
+        translate: Sequence[float] | npt.ArrayLike = (0.0, 0.0, 0.0),
+        rotate: Sequence[float] | npt.ArrayLike = (0.0, 0.0, 0.0),
+        scale: float = 1.0,
+        pivot: Sequence[float] | npt.ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Places a collider, in place of its motion: scaled and rotated about `pivot` by a rotation vector in degrees, then translated,
+        in metres, from where its shape is in the scene.
+
+        It goes there over the next step, with the velocity of this change, and is there at its end: bodies yield on the way, and
+        friction drags them along. Checkpoints do not contain it: the first place after `restore` is taken without sweeping.
+        """
+        vectors = [points([vector], word)[0].tolist() for word, vector in (("pivot", pivot), ("translate", translate), ("rotate", rotate))]
+        self._native.place_collider(name, *vectors, float(scale))
+
     def checkpoint(self) -> bytes:
         """The complete state, including the targets of `set_targets`; `restore` resumes from it bit-identically, in any simulation of the same scene."""
         return self._native.checkpoint()

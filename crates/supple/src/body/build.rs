@@ -88,6 +88,7 @@ impl Body {
             tears: Vec::new(),
             cell: spec.cell,
             self_contact: spec.self_contact,
+            group: spec.group.clone(),
             notes,
         };
         match inside {

@@ -21,7 +21,7 @@ pub(crate) use shape::{are_inside, closed_mesh};
 pub use tear::{Split, TimedTear, TornSurface};
 
 use crate::output::FrameSurface;
-use crate::scene::{Bending, Method, Model};
+use crate::scene::{Bending, Method, Model, Participant};
 use supple_mesh::octree::Filled;
 
 /// The elements that carry the elasticity, over a body's unknowns.
@@ -137,6 +137,8 @@ pub struct Body {
     pub tears: Vec<TimedTear>,
     /// Whether it collides with itself.
     pub self_contact: bool,
+    /// Its group, for pairs of bodies and colliders.
+    pub group: Option<String>,
     /// Side of the cells requested for it, in metres.
     pub cell: Option<f64>,
     /// Notes for the user about how it was built.
@@ -157,6 +159,13 @@ const SHEET_RADIUS: f64 = 1.0;
 
 /// How many times as stiff as the material the repulsion is (Wu et al. 2022, section 8).
 const REPULSION_RATIO: f64 = 1000.0;
+
+impl<'a> From<&'a Body> for Participant<'a> {
+    fn from(body: &'a Body) -> Self {
+        let (name, group) = (body.name.as_str(), body.group.as_deref());
+        Self { name, group, is_collider: false, self_contact: body.self_contact }
+    }
+}
 
 impl Body {
     /// The centre of each element at the start, in world metres.

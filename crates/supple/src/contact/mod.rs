@@ -35,6 +35,7 @@ pub use ccd::time_of_impact::{time_of_impact, time_of_impact_within};
 pub(crate) use collider::mesh_source::MeshSource;
 pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use distance::closest_points::{ClosestPoints, PrimitivePair};
+pub use intersection::collider_check::{ColliderCheck, ColliderCrossing};
 pub(crate) use intersection::enclosure::{EnclosedSpot, EnclosingMeshes, Enclosures, Parts};
 pub use intersection::inside::InsideCheck;
 pub(crate) use intersection::islands::Islands;

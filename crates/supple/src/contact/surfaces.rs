@@ -9,6 +9,7 @@ use super::coincident_points::CoincidentPoints;
 use super::distance::closest_points::PrimitivePair;
 use crate::body::ActiveSeam;
 use crate::body::Body;
+use crate::scene::{Collider, Contact, Meeting, Participant};
 use supple_mesh::weld::weld;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of coincident
@@ -29,6 +30,11 @@ pub struct Surfaces {
     touches_itself: Vec<bool>,
     /// For each of them all it may touch, one row after the other.
     touch: Vec<bool>,
+    /// The friction coefficients of these pairs, where the scene gives some.
+    friction: Vec<Option<f64>>,
+    /// Who meets whom by the scene.
+    contact: Contact,
+    names: Vec<BodyName>,
     bodies: usize,
     /// The activation distance of each collider, in metres.
     collider_reach: Vec<f64>,
@@ -38,6 +44,21 @@ pub struct Surfaces {
     torn: Vec<[u32; 2]>,
     /// The distance below which each body repels others, where that is less than the thickness; empty if nowhere.
     reach_of_body: Vec<f64>,
+}
+
+/// By what a pair of the scene names a body.
+#[derive(Debug)]
+struct BodyName {
+    name: String,
+    group: Option<String>,
+    self_contact: bool,
+}
+
+impl BodyName {
+    fn participant(&self) -> Participant<'_> {
+        let (name, group) = (self.name.as_str(), self.group.as_deref());
+        Participant { name, group, is_collider: false, self_contact: self.self_contact }
+    }
 }
 
 /// The vertices and edges of a triangle that no earlier triangle has: so each is tested once.
@@ -50,39 +71,56 @@ pub(super) struct Pieces {
 
 impl Surfaces {
     /// The surfaces of some bodies; those without contact are left out, unless there are colliders.
-    pub fn new(bodies: &[Body], between_bodies: bool, has_colliders: bool) -> Self {
-        let between_bodies = between_bodies && bodies.len() > 1;
-        let mut surfaces = Self { bodies: bodies.len(), ..Self::default() };
+    pub fn new(bodies: &[Body], contact: &Contact, has_colliders: bool) -> Self {
+        let mut surfaces = Self { bodies: bodies.len(), contact: contact.clone(), ..Self::default() };
+        surfaces.name_bodies(bodies);
         for (b, body) in bodies.iter().enumerate() {
             let first = surfaces.start.len() as u32;
             surfaces.start.extend_from_slice(&body.surface_start);
             surfaces.body_of_point.resize(surfaces.start.len(), b as u32);
-            surfaces.touches_itself.push(body.self_contact);
             let (stands_for, torn) = representatives(body);
             surfaces.torn.extend(torn.iter().map(|pair| pair.map(|p| first + p)));
-            if body.self_contact || between_bodies || has_colliders {
+            if has_colliders || surfaces.touched_by(b as u32).contains(&true) {
                 let triangles =
                     body.surface_triangles.iter().map(|t| t.map(|p| first + stands_for[p as usize]));
                 surfaces.triangles.extend(triangles.filter(|[a, b, c]| a != b && b != c && c != a));
             }
             surfaces.stands_for.extend(stands_for.iter().map(|p| first + p));
         }
-        let count = bodies.len();
-        let touches = |a: usize, b: usize| if a == b { bodies[a].self_contact } else { between_bodies };
-        surfaces.touch = (0..count * count).map(|i| touches(i / count, i % count)).collect();
         (surfaces.body_points, surfaces.body_triangles) = (surfaces.start.len(), surfaces.triangles.len());
         surfaces.find_pieces();
         surfaces
     }
 
-    /// Adds a collider with its points, its triangles over them, edges between flat triangles, which need no test, and its activation
-    /// distance. It touches bodies, but neither itself nor other colliders.
+    /// Fills the tables of who touches whom for bodies.
+    fn name_bodies(&mut self, bodies: &[Body]) {
+        for (b, body) in bodies.iter().enumerate() {
+            let (name, group) = (body.name.clone(), body.group.clone());
+            self.names.push(BodyName { name, group, self_contact: body.self_contact });
+            for other in &bodies[..=b] {
+                let meeting = self.contact.meeting(other.into(), body.into());
+                self.touch.push(meeting.collides);
+                self.friction.push(meeting.friction);
+            }
+            self.touches_itself.push(self.contact.meeting(body.into(), body.into()).collides);
+        }
+        // Up to here each row ends at the diagonal.
+        let at = |i: usize| {
+            let (a, b) = (i / bodies.len(), i % bodies.len());
+            a.max(b) * (a.max(b) + 1) / 2 + a.min(b)
+        };
+        self.touch = (0..bodies.len().pow(2)).map(|i| self.touch[at(i)]).collect();
+        self.friction = (0..bodies.len().pow(2)).map(|i| self.friction[at(i)]).collect();
+    }
+
+    /// Adds a collider with its points, its triangles over them, and edges between flat triangles, which need no test. It touches
+    /// neither itself nor other colliders.
     pub(crate) fn add_driven(
         &mut self,
         points: &[DVec3],
         triangles: &[[u32; 3]],
         flat: &[[u32; 2]],
-        reach: f64,
+        collider: &Collider,
     ) {
         let (first, before, count) =
             (self.start.len() as u32, self.triangles.len(), self.touches_itself.len());
@@ -91,17 +129,16 @@ impl Surfaces {
         self.stands_for.extend(first..first + points.len() as u32);
         let own = triangles.iter().map(|t| t.map(|p| first + p));
         self.triangles.extend(own.filter(|[a, b, c]| a != b && b != c && c != a));
-        let mut touch = vec![false; (count + 1) * (count + 1)];
-        for (row, old) in self.touch.chunks(count.max(1)).enumerate() {
-            touch[row * (count + 1)..][..count].copy_from_slice(old);
-        }
-        for body in 0..self.bodies {
-            touch[body * (count + 1) + count] = true;
-            touch[count * (count + 1) + body] = true;
-        }
-        self.touch = touch;
+        let meetings: Vec<Meeting> = self
+            .names
+            .iter()
+            .map(|body| self.contact.meeting(body.participant(), collider.into()))
+            .chain((self.bodies..=count).map(|_| Meeting::default()))
+            .collect();
+        grow(&mut self.touch, count, |other| meetings[other].collides);
+        grow(&mut self.friction, count, |other| meetings[other].friction);
         self.touches_itself.push(false);
-        self.collider_reach.push(reach);
+        self.collider_reach.push(collider.thickness);
         self.find_pieces_from(before, flat);
     }
 
@@ -114,6 +151,7 @@ impl Surfaces {
         self.triangles.truncate(self.body_triangles);
         self.pieces.truncate(self.body_triangles);
         self.touch = (0..count * count).map(|i| self.touch[i / count * all + i % count]).collect();
+        self.friction = (0..count * count).map(|i| self.friction[i / count * all + i % count]).collect();
         self.touches_itself.truncate(count);
         self.collider_reach.clear();
     }
@@ -130,6 +168,8 @@ impl Surfaces {
             body_of_point,
             touches_itself: vec![true],
             touch: vec![true],
+            friction: vec![None],
+            names: vec![BodyName { name: String::new(), group: None, self_contact: true }],
             bodies: 1,
             ..Self::default()
         };
@@ -221,6 +261,26 @@ impl Surfaces {
         self.touched_by(first)[second as usize]
     }
 
+    /// Whether two bodies, one twice, may touch.
+    pub(crate) fn bodies_touch(&self, [a, b]: [u32; 2]) -> bool {
+        self.touched_by(a)[b as usize]
+    }
+
+    /// Whether a body may touch a collider, by its number among the colliders.
+    pub(crate) fn touches_collider(&self, body: u32, collider: usize) -> bool {
+        self.touched_by(body)[self.bodies + collider]
+    }
+
+    /// The friction coefficient that the scene gives for two bodies or colliders.
+    pub(crate) fn pair_friction(&self, [a, b]: [u32; 2]) -> Option<f64> {
+        self.friction[a as usize * self.touches_itself.len() + b as usize]
+    }
+
+    /// The number of a collider among bodies and colliders.
+    pub(crate) fn number_of_collider(&self, collider: usize) -> u32 {
+        (self.bodies + collider) as u32
+    }
+
     /// The vertices and edges of a triangle that no earlier one has.
     pub(super) fn own_pieces(&self, triangle: u32) -> Pieces {
         self.pieces[triangle as usize]
@@ -284,6 +344,17 @@ impl Surfaces {
         }
         kind.distance(&start).clamp(LEAST_REACH * thickness, thickness)
     }
+}
+
+/// Appends a row and a column to a symmetric table of `count` rows.
+fn grow<T: Copy + Default>(table: &mut Vec<T>, count: usize, value: impl Fn(usize) -> T) {
+    let mut grown = Vec::with_capacity((count + 1) * (count + 1));
+    for row in 0..count {
+        grown.extend_from_slice(&table[row * count..][..count]);
+        grown.push(value(row));
+    }
+    grown.extend((0..=count).map(value));
+    *table = grown;
 }
 
 /// The positions of a triangle's corners. Spelt out, since maps of arrays are not always inlined.

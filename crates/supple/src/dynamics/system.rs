@@ -80,6 +80,7 @@ impl System {
             triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
             closed.extend(body.closed_triangles());
             system.contacts.areas.extend_from_slice(&body.point_areas);
+            system.contacts.bodies.resize(points.len(), system.first_unknown.len() as u32 - 1);
             system.contacts.friction.extend(body.point_friction());
             system.inertia.mass.extend_from_slice(&body.mass);
             system.first_unknown.push(system.inertia.mass.len() as u32);
@@ -151,6 +152,7 @@ impl System {
         let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
         mass.clear();
         contacts.areas.clear();
+        contacts.bodies.clear();
         contacts.friction.clear();
         // The memory is reused if the points have no other owner.
         contacts.points = Arc::default();
@@ -163,6 +165,7 @@ impl System {
             self.first_unknown.push(first);
             first_point.push(points.len() as u32);
             points.append(&body.embedding, first);
+            contacts.bodies.resize(points.len(), self.first_unknown.len() as u32 - 1);
             contacts.areas.extend_from_slice(&body.point_areas);
             contacts.friction.extend(body.point_friction());
             mass.extend_from_slice(&body.mass);

@@ -7,8 +7,8 @@ use glam::DVec3;
 
 use crate::material::MaterialSpec;
 use crate::scene::{
-    Body, Collider, ColliderShape, Follow, Model, Motion, Pin, PinStrength, Placement, Scene, Selection,
-    Shape, ShapeSource, Solver,
+    Body, Collider, ColliderShape, ContactPair, Follow, Model, Motion, Pin, PinStrength, Placement, Scene,
+    Selection, Shape, ShapeSource, Solver,
 };
 use supple_core::Error;
 use supple_mesh::{SurfaceMesh, TetMesh};
@@ -112,6 +112,23 @@ impl SceneBuilder {
         self
     }
 
+    /// Lets two bodies, or a body and a collider, meet or ignore each other, or changes their friction; later pairs win.
+    ///
+    /// ```
+    /// use supple::{Body, Collider, ContactPair, Scene};
+    /// let scene = Scene::builder()
+    ///     .body(Body::cloth("shirt").vertices([9, 9]))
+    ///     .collider(Collider::sphere("man", [0.0, -1.0, 0.0], 0.5))
+    ///     .pair(ContactPair::friction("shirt", "man", 0.2))
+    ///     .build()?;
+    /// # assert_eq!(scene.contact.pairs.len(), 1);
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn pair(mut self, pair: ContactPair) -> Self {
+        self.scene.contact.pairs.push(pair);
+        self
+    }
+
     /// Method, linear solver and stopping criteria.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.scene.solver = solver;
@@ -142,6 +159,7 @@ impl Body {
             interior: None,
             tear_stretch: None,
             self_contact: false,
+            group: None,
             pressure: None,
             regions: Vec::new(),
             tears: Vec::new(),
@@ -199,6 +217,12 @@ impl Body {
         self
     }
 
+    /// Makes it a member of a group, for [`ContactPair`].
+    pub fn in_group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
     /// Adjusts the material.
     ///
     /// ```
@@ -215,6 +239,23 @@ impl Body {
     pub fn solid(mut self, cell: f64) -> Self {
         self.cell = Some(cell);
         self
+    }
+}
+
+impl ContactPair {
+    /// Two names of bodies, colliders or groups that ignore each other.
+    pub fn ignore(first: impl Into<String>, second: impl Into<String>) -> Self {
+        Self { between: [first.into(), second.into()], collide: Some(false), friction: None }
+    }
+
+    /// Two names that collide; that of a body twice lets it collide with itself.
+    pub fn collide(first: impl Into<String>, second: impl Into<String>) -> Self {
+        Self { between: [first.into(), second.into()], collide: Some(true), friction: None }
+    }
+
+    /// Two names with a friction coefficient of their own.
+    pub fn friction(first: impl Into<String>, second: impl Into<String>, friction: f64) -> Self {
+        Self { between: [first.into(), second.into()], collide: None, friction: Some(friction) }
     }
 }
 
@@ -294,6 +335,12 @@ impl Collider {
     /// Soft: pushed out with this pressure per metre of depth, in Pa/m, in place of a barrier that nothing passes.
     pub fn soft(mut self, stiffness: f64) -> Self {
         self.stiffness = Some(stiffness);
+        self
+    }
+
+    /// Makes it a member of a group, for [`ContactPair`].
+    pub fn in_group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
         self
     }
 

@@ -4,6 +4,7 @@ mod adjustable;
 mod builder;
 mod builtin;
 mod check;
+mod meeting;
 mod method;
 mod model;
 mod options;
@@ -22,13 +23,14 @@ pub use adjustable::{Adjustable, AdjustableValue};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;
+pub use meeting::{Meeting, Participant};
 pub use method::{
     Declarations, LinearUse, Method, MethodName, MethodTraits, StepperDeclaration, Unsupported,
 };
 pub use model::body::{Axis, Bending, Body, Cuboid, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use model::closed_mesh::ClosedMesh;
 pub use model::collider::{Collider, ColliderShape};
-pub use model::contact::{Contact, ContactModel, FrictionModel, Pinch, Tangled, Truncation};
+pub use model::contact::{Contact, ContactModel, ContactPair, FrictionModel, Pinch, Tangled, Truncation};
 pub use model::elastic_model::Model;
 pub use model::motion::{Keyframe, Motion, MovingPose, Pose};
 pub use model::pin::{Follow, Pin, PinStrength};

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::body::{ActiveSeam, Body};
-use crate::contact::{ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
-use crate::scene::{Collider, Contact, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
+use crate::contact::{ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
+use crate::scene::{Collider, Contact, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
 use supple_core::Error;
 use supple_linear::Simd;
 
@@ -195,9 +195,22 @@ impl SceneState {
         posed.clear();
         let mut earlier = spare.drain(..);
         for (_, collider) in self.colliders.iter().filter(|(_, collider)| is_posed(collider)) {
-            posed.push(PosedCollider::new(collider, &self.collider_meshes, times, earlier.next())?);
+            let mut before = earlier.next();
+            let meetings = before.as_mut().map(|before| std::mem::take(&mut before.meetings));
+            let mut now = PosedCollider::new(collider, &self.collider_meshes, times, before)?;
+            now.meetings = self.meetings_with(collider, meetings.unwrap_or_default());
+            posed.push(now);
         }
         Ok(())
+    }
+
+    /// Who of the bodies meets a collider and how; empty if the scene says nothing about pairs. `list` is reused.
+    fn meetings_with(&self, collider: &Collider, mut list: Vec<Meeting>) -> Vec<Meeting> {
+        list.clear();
+        if !self.contact.pairs.is_empty() {
+            list.extend(self.bodies.iter().map(|body| self.contact.meeting(body.into(), collider.into())));
+        }
+        list
     }
 
     /// Positions and velocities of all unknowns after bodies were added or removed: body `b` keeps those it had as number
@@ -242,12 +255,12 @@ impl SceneState {
 
     /// The surfaces of all bodies that touch themselves or each other, with the seams between them.
     pub fn surfaces(&self) -> Surfaces {
-        self.sewn(Surfaces::new(&self.bodies, self.contact.between_bodies, false))
+        self.sewn(Surfaces::new(&self.bodies, &self.contact, false))
     }
 
     /// The surfaces of all bodies, also of those that touch colliders only.
     pub(crate) fn all_surfaces(&self) -> Surfaces {
-        self.sewn(Surfaces::new(&self.bodies, self.contact.between_bodies, true))
+        self.sewn(Surfaces::new(&self.bodies, &self.contact, true))
     }
 
     fn sewn(&self, mut surfaces: Surfaces) -> Surfaces {
@@ -255,9 +268,20 @@ impl SceneState {
         surfaces
     }
 
+    /// Frames per second of the scene.
+    pub fn frame_rate(&self) -> f64 {
+        self.collider_meshes.fps()
+    }
+
+    /// A test of what crosses hard colliders or is inside of them.
+    pub fn collider_check(&self) -> Result<ColliderCheck, Error> {
+        let colliders = self.colliders.iter().map(|(_, collider)| collider);
+        ColliderCheck::new(self.all_surfaces(), colliders, &self.collider_meshes)
+    }
+
     /// A test of which points are inside a body.
     pub fn inside_check(&self) -> InsideCheck {
-        InsideCheck::new(&self.bodies, &self.contact, &self.surfaces())
+        InsideCheck::new(&self.bodies, &self.surfaces(), self.contact.thickness)
     }
 
     /// The index of a body.

@@ -26,10 +26,11 @@ pub use edit::unpin::PinnedPoint;
 pub use inspect::stress::{Stress, StressUnit};
 pub use run::compare::{Compared, Comparison, Curve, CurvePoint};
 pub use run::dry_run::DryRun;
-pub use run::{Run, StartMode, scene_of_run, scene_of_run_with};
+pub use run::{Run, StartMode, reports_of_run, scene_of_run, scene_of_run_with};
 pub use supple_core::state::{StateReader, StateWriter};
 pub use untangle::{Untangled, untangle};
 
+use self::edit::collider_motion::PlacedColliders;
 use self::edit::tearing::Tearing;
 use crate::body::Body;
 pub use crate::contact::forces::{ContactForces, Wrench};
@@ -63,6 +64,7 @@ pub struct Simulation {
     first_point: Vec<usize>,
     next_id: u32,
     tearing: Option<Tearing>,
+    placed: PlacedColliders,
 }
 
 impl Simulation {
@@ -90,7 +92,9 @@ impl Simulation {
             (scene_state.bodies.len() + scene_state.pins.len() + scene_state.colliders.len()) as u32;
         let tearing = Tearing::new(&scene_state);
         let (positions, first_point) = (Arc::default(), Vec::new());
-        let mut simulation = Self { scene_state, kind, stepper, positions, first_point, next_id, tearing };
+        let placed = PlacedColliders::default();
+        let mut simulation =
+            Self { scene_state, kind, stepper, positions, first_point, next_id, tearing, placed };
         simulation.rebuild_point_offsets();
         Ok(simulation)
     }
@@ -113,7 +117,10 @@ impl Simulation {
         }
         self.begin_pins()?;
         self.scene_state.load_colliders(0.0)?;
-        let report = self.stepper.step(&self.scene_state, dt, deadline)?;
+        let replaced = self.begin_collider_motions(dt);
+        let report = self.stepper.step(&self.scene_state, dt, deadline);
+        self.end_collider_motions(replaced);
+        let report = report?;
         let earlier = self.scene_state.time;
         self.scene_state.time += dt;
         if self.tear(earlier) {
@@ -343,6 +350,7 @@ impl Simulation {
         state.finish()?;
         self.restore_pins(pins)?;
         self.scene_state.time = time;
+        self.placed.forget(self.scene_state.colliders.iter().map(|(id, _)| *id));
         Ok(())
     }
 

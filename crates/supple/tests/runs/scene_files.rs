@@ -203,6 +203,55 @@ fn contradicting_keys_are_refused() {
 }
 
 #[test]
+fn pairs_that_name_nothing_or_say_nothing_are_refused() {
+    let between = |names: &str, rest: &str| {
+        format!(
+            "[[collider]]\nname = \"floor\"\nshape = {{ plane = {{ normal = [0, 1, 0] }} }}\ngroup = \"scenery\"\n\
+                 [[contact.pair]]\nbetween = [{names}]\n{rest}\n"
+        )
+    };
+    let cases = [
+        (
+            "\"cloht\", \"floor\"",
+            "collide = false",
+            9,
+            "there is no body, collider or group called `cloht`; did you mean `cloth`?",
+        ),
+        ("\"cloth\", \"scenary\"", "collide = false", 9, "did you mean `scenery`?"),
+        ("\"floor\", \"scenery\"", "collide = true", 8, "`floor` and `scenery` are colliders"),
+        ("\"cloth\", \"floor\"", "", 8, "the pair says nothing; give `collide` or `friction`"),
+        (
+            "\"cloth\", \"floor\"",
+            "collide = false\nfriction = 0.1",
+            8,
+            "what does not collide has no friction",
+        ),
+        ("\"cloth\", \"cloth\"", "friction = 0.1", 8, "do not collide, so that they have no friction"),
+        ("\"cloth\", \"floor\"", "friction = -0.1", 10, "`friction` is -0.1; it must be 0 or above"),
+        ("\"cloth\", \"floor\"", "colide = false", 10, "did you mean `collide`?"),
+    ];
+    for (names, rest, line, message) in cases {
+        assert_refused_after_body(&between(names, rest), line, &[message]);
+    }
+    let grouped = |group: &str| {
+        format!("{BODY}group = \"{group}\"\n[[contact.pair]]\nbetween = [\"all\", \"all\"]\ncollide = true\n")
+    };
+    assert_refused(&grouped("all"), 5, &["no two members of `all` and `all` can meet"]);
+    assert_refused(&grouped("cloth"), 4, &["a body is also called `cloth`"]);
+    read(&format!("{BODY}{}", between("\"scenery\", \"cloth\"", "collide = false")))
+        .unwrap()
+        .validate()
+        .unwrap();
+    let changed = Scene::from_toml_with(
+        &format!("{BODY}{}", between("\"scenery\", \"cloth\"", "friction = 0.1")),
+        "test.toml",
+        "",
+        &["contact.pair.0.friction=0.7".to_owned()],
+    );
+    assert_eq!(changed.unwrap().contact.pairs[0].friction, Some(0.7));
+}
+
+#[test]
 fn text_that_is_not_toml_is_refused_at_its_line() {
     assert_refused("[time]\nfps = = 3\n", 2, &["not valid TOML"]);
     assert_refused("[time]\nfps = 3\nfps = 4\n", 3, &["not valid TOML", "duplicate key"]);

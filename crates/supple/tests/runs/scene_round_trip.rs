@@ -12,9 +12,9 @@ use supple::mesh::generate::{
 };
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, ContactModel, Cuboid, Expect, Follow,
-    FrictionModel, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin,
-    PinStrength, Pinch, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, ContactModel, ContactPair, Cuboid,
+    Expect, Follow, FrictionModel, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output,
+    Pin, PinStrength, Pinch, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread,
     Tangled, Tear, Time, Truncation, World, builtin_scenes,
 };
 use supple::solvers::hpbd::HpbdOptions;
@@ -146,8 +146,8 @@ fn material() -> BoxedStrategy<MaterialSpec> {
 
 fn motion() -> BoxedStrategy<Motion> {
     let said = || prop::option::of(vector());
-    let key = (number(), said(), said(), prop::option::of(number()))
-        .prop_map(|(time, translate, rotate, scale)| Keyframe { time, translate, rotate, scale });
+    let key = (number(), said(), said(), prop::option::of(number()), any::<bool>())
+        .prop_map(|(time, translate, rotate, scale, jump)| Keyframe { time, translate, rotate, scale, jump });
     (vector(), prop::collection::vec(key, 0..4))
         .prop_map(|(pivot, keyframes)| Motion { pivot, keyframes })
         .boxed()
@@ -168,14 +168,15 @@ fn body() -> BoxedStrategy<Body> {
     });
     let bending = prop::sample::select(vec![None, Some(Bending::Quadratic), Some(Bending::Dihedral)]);
     let said = || prop::option::of(number());
+    let self_contact = (any::<bool>(), prop::option::of(text()));
     let options =
-        (prop::sample::select(&Model::ALL[..]), bending, [said(), said(), said(), said()], any::<bool>());
+        (prop::sample::select(&Model::ALL[..]), bending, [said(), said(), said(), said()], self_contact);
     let tear = (number(), selection(), vector());
     let tear = tear.prop_map(|(time, selection, across)| Tear { time, selection, across });
     let parts = (prop::collection::vec(region(), 0..2), prop::collection::vec(tear, 0..2));
     (text(), shape(), prop::option::of(shape()), placement, vector(), material(), options, parts)
         .prop_map(|(name, shape, rest, transform, velocity, material, options, (regions, tears))| {
-            let (model, bending, [cell, interior, tear_stretch, pressure], self_contact) = options;
+            let (model, bending, [cell, interior, tear_stretch, pressure], (self_contact, group)) = options;
             Body {
                 name,
                 shape,
@@ -189,6 +190,7 @@ fn body() -> BoxedStrategy<Body> {
                 interior,
                 tear_stretch,
                 self_contact,
+                group,
                 pressure,
                 regions,
                 tears,
@@ -233,8 +235,9 @@ fn collider() -> BoxedStrategy<Collider> {
         prop::option::of(number()),
         number(),
         any::<i32>(),
+        prop::option::of(text()),
     )
-        .prop_map(|(name, shape, motion, friction, stiffness, thickness, priority)| Collider {
+        .prop_map(|(name, shape, motion, friction, stiffness, thickness, priority, group)| Collider {
             name,
             shape,
             motion,
@@ -242,6 +245,7 @@ fn collider() -> BoxedStrategy<Collider> {
             stiffness,
             thickness,
             priority,
+            group,
         })
         .boxed()
 }
@@ -316,13 +320,17 @@ fn contact() -> BoxedStrategy<Contact> {
     let truncation = prop::sample::select(vec![Truncation::Vertex, Truncation::Island, Truncation::Global]);
     let pinch = prop::sample::select(vec![Pinch::Release, Pinch::Stop]);
     let numbers = (number(), prop::option::of(number()));
-    (any::<bool>(), numbers, (tangled, friction, pinch), (model, truncation))
+    let pair = ([text(), text()], prop::option::of(any::<bool>()), prop::option::of(number()))
+        .prop_map(|(between, collide, friction)| ContactPair { between, collide, friction });
+    let pairs = prop::collection::vec(pair, 0..3);
+    (any::<bool>(), numbers, (tangled, friction, pinch), (model, truncation), pairs)
         .prop_map(
             |(
                 between_bodies,
                 (thickness, stiffness),
                 (tangled, friction_model, pinch),
                 (model, truncation),
+                pairs,
             )| {
                 Contact {
                     between_bodies,
@@ -333,6 +341,7 @@ fn contact() -> BoxedStrategy<Contact> {
                     friction_model,
                     truncation,
                     pinch,
+                    pairs,
                 }
             },
         )

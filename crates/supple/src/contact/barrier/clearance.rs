@@ -110,7 +110,10 @@ impl Clearance {
         let mut planes = std::mem::take(&mut self.planes);
         planes.look(count, |t, list| {
             let corners = triangles[t].map(|p| at[p as usize]);
-            for (_, solid) in &contact.solids {
+            for (index, solid) in &contact.solids {
+                if !surfaces.touches_collider(surfaces.body(triangles[t][0]), *index as usize) {
+                    continue;
+                }
                 let Some(found) = solid.to_triangle_if_near(&corners, kept + range) else { continue };
                 if found.distance >= kept + range {
                     continue;

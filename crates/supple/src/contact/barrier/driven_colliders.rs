@@ -24,7 +24,8 @@ impl ContactSystem {
             return Ok(());
         }
         let others = self.obstacles.update(colliders, meshes)?;
-        self.obstacles.begin(span)?;
+        // What a collider that jumps is on is found as at a start that is not clean.
+        self.tangled |= self.obstacles.begin(span)?;
         self.obstacles.place(0.0, &mut self.driven)?;
         self.pose = 0.0;
         self.find_solids();

@@ -179,14 +179,20 @@ impl ContactSystem {
         least
     }
 
-    /// Whether a point of a body meets a sphere, capsule or plane: it belongs to a triangle and is not released.
+    /// Whether a point of a body meets a sphere, capsule or plane: it belongs to a triangle, its body does not ignore it, and it is not
+    /// released.
     pub(super) fn meets(&self, point: u32, collider: usize) -> bool {
-        self.properties.stiffness[point as usize] > 0.0 && !self.released.has_point(collider as u32, point)
+        let surfaces = &self.properties.surfaces;
+        self.properties.stiffness[point as usize] > 0.0
+            && surfaces.touches_collider(surfaces.body(point), collider)
+            && !self.released.has_point(collider as u32, point)
     }
 
     /// Whether a triangle of a body meets a sphere or capsule.
     pub(super) fn meets_triangle(&self, triangle: [u32; 3], collider: usize) -> bool {
-        !self.released.has_triangle(collider as u32, triangle)
+        let surfaces = &self.properties.surfaces;
+        surfaces.touches_collider(surfaces.body(triangle[0]), collider)
+            && !self.released.has_triangle(collider as u32, triangle)
     }
 }
 

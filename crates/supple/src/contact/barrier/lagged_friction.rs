@@ -46,6 +46,14 @@ impl ContactSystem {
 
     /// The friction coefficient of a pair.
     pub(super) fn friction_coefficient(&self, contact: &NormalContact) -> f64 {
+        let surfaces = &self.properties.surfaces;
+        let second = match contact.kind.solid() {
+            Some(solid) => surfaces.number_of_collider(solid),
+            None => surfaces.body(contact.points[3]),
+        };
+        if let Some(friction) = surfaces.pair_friction([surfaces.body(contact.points[0]), second]) {
+            return friction;
+        }
         let of_body = |p: u32| self.properties.friction.get(p as usize).copied();
         // Each side has weights that sum to one.
         let sides = contact.points.iter().zip(contact.weights);

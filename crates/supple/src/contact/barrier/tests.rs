@@ -7,7 +7,7 @@ use super::*;
 use crate::body::{Body, Discretisation};
 use crate::energy::Energy;
 use crate::energy::conformance::*;
-use crate::scene;
+use crate::scene::{self, Contact};
 
 const THICKNESS: f64 = 0.1;
 
@@ -26,7 +26,7 @@ fn sheets_of(model: ContactModel, turn: f64, friction: f64) -> (ContactSystem, V
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));
     let mut contact = ContactSystem::new(ContactProperties {
-        surfaces: Surfaces::new(&bodies, true, false),
+        surfaces: Surfaces::new(&bodies, &Contact::default(), false),
         points: Arc::new(points),
         stiffness: (0..18).map(|i| 50.0 + f64::from(i)).collect(),
         friction: vec![friction; 18],

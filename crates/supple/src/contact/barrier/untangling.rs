@@ -272,8 +272,13 @@ impl ContactSystem {
     pub(super) fn is_any_in_solids(&self, at: &[DVec3]) -> bool {
         let ContactProperties { surfaces, stiffness, .. } = &self.properties;
         let points = || (0..surfaces.body_points()).filter(|&p| stiffness[p] > 0.0);
-        let encloses = |solid: &Solid| points().any(|p| solid.to_vertex(at[p]).distance <= 0.0);
-        self.solids.iter().any(|(_, solid)| encloses(solid))
+        let encloses = |(index, solid): &(u32, Solid)| {
+            points().any(|p| {
+                solid.to_vertex(at[p]).distance <= 0.0
+                    && surfaces.touches_collider(surfaces.body(p as u32), *index as usize)
+            })
+        };
+        self.solids.iter().any(encloses)
     }
 
     /// Takes the unknowns that are fixed in a step, and their positions at its end. Points on or inside a collider, now or then, are
@@ -321,7 +326,8 @@ impl ContactSystem {
                 let is_on = |place: DVec3| {
                     enclosures.exit(index, place, near).is_some_and(|exit| exit.distance <= near)
                 };
-                let on = places.iter().filter(|(_, place)| is_on(*place));
+                let meets = |p: u32| surfaces.touches_collider(surfaces.body(p), index);
+                let on = places.iter().filter(|(p, place)| meets(*p) && is_on(*place));
                 inside.extend(on.map(|(p, _)| [index as u32, *p]));
             }
         }

@@ -262,6 +262,7 @@ impl Obstacles {
         let same_form = |obstacle: &Obstacle, collider: &Collider| {
             let [old, new] = [&obstacle.collider.shape, &collider.shape];
             obstacle.collider.name == collider.name
+                && obstacle.collider.group == collider.group
                 && match (old, new) {
                     (ColliderShape::Mesh(a), ColliderShape::Mesh(b)) => a == b,
                     _ => std::mem::discriminant(old) == std::mem::discriminant(new),
@@ -313,7 +314,7 @@ impl Obstacles {
             let points = &at[obstacle.points()];
             match &obstacle.form {
                 Form::Mesh(mesh) => {
-                    surfaces.add_driven(points, mesh.source.shared_triangles(), &[], obstacle.thickness())
+                    surfaces.add_driven(points, mesh.source.shared_triangles(), &[], &obstacle.collider)
                 }
                 Form::Box => {
                     let diagonals: Vec<[u32; 2]> = BOX_TRIANGLES
@@ -322,20 +323,26 @@ impl Obstacles {
                         .iter()
                         .map(|pair| [pair[0][0], pair[0][2]])
                         .collect();
-                    surfaces.add_driven(points, &BOX_TRIANGLES, &diagonals, obstacle.thickness());
+                    surfaces.add_driven(points, &BOX_TRIANGLES, &diagonals, &obstacle.collider);
                 }
                 Form::Round { .. } | Form::HalfSpace => {
-                    surfaces.add_driven(points, &[], &[], obstacle.thickness())
+                    surfaces.add_driven(points, &[], &[], &obstacle.collider)
                 }
             }
         }
     }
 
-    /// Starts a step between two times. Colliders whose motion was replaced since the last one go from where they were.
-    pub(crate) fn begin(&mut self, span: [f64; 2]) -> Result<(), Error> {
+    /// Starts a step between two times; returns whether a collider jumps at its start. Colliders whose shape was replaced since the last
+    /// one go from where they were.
+    pub(crate) fn begin(&mut self, span: [f64; 2]) -> Result<bool, Error> {
         self.span = span;
+        let mut any_jumps = false;
         for obstacle in &mut self.list {
             obstacle.lag.clear();
+            if obstacle.collider.motion.as_ref().is_some_and(|motion| motion.jumps_at(span[0])) {
+                (any_jumps, obstacle.is_late) = (true, false);
+                obstacle.ended.clear();
+            }
             if obstacle.ended.len() != obstacle.count {
                 continue;
             }
@@ -351,7 +358,7 @@ impl Obstacles {
         let mut start = std::mem::take(&mut self.start);
         self.place(0.0, &mut start)?;
         self.start = start;
-        Ok(())
+        Ok(any_jumps)
     }
 
     /// The time of a fraction of the step.

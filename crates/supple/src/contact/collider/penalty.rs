@@ -54,7 +54,9 @@ pub struct Contacts {
     pub points: Arc<Embedding>,
     /// Surface area represented by each point, in m².
     pub areas: Vec<f64>,
-    /// Friction coefficient of each point's body, used where the collider specifies none.
+    /// The body of each point; the first one where that is not said.
+    pub bodies: Vec<u32>,
+    /// Friction coefficient of each point's body, used where neither the scene's pairs nor the collider specify one.
     pub friction: Vec<f64>,
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
@@ -92,7 +94,7 @@ impl Contacts {
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(self.points.len(), Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
-            *clearance = self.clearance(self.points.position(i, x));
+            *clearance = self.clearance(i, self.points.position(i, x));
         });
         self.clearances = clearances;
         let mut frictions = std::mem::take(&mut self.frictions);
@@ -155,20 +157,31 @@ impl Contacts {
     /// The normal impulses of a point on the colliders that it touches, with limits in newtons.
     fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, u32, NormalImpulse)> {
         let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
-        (0..).zip(&self.colliders).filter_map(move |(c, collider)| {
+        self.colliders_of(i).filter_map(move |(c, collider)| {
             let (position, from) = near?;
             let separation = collider.separation_after(from, position);
             let force = self.areas[i] * collider.stiffness * (collider.thickness - separation.distance);
-            let limit = collider.friction.unwrap_or(self.friction[i]) * force;
+            let limit = collider.friction(self.body(i)).unwrap_or(self.friction[i]) * force;
             let carried = collider.carry(from) - from;
             (limit > 0.0).then_some((i, c, NormalImpulse { normal: separation.normal, limit, carried }))
         })
     }
 
-    fn clearance(&self, from: DVec3) -> Clearance {
-        let free =
-            |collider: &PosedCollider| collider.separation_after(from, from).distance - collider.thickness;
-        Clearance { from, distance: self.colliders.iter().map(free).fold(f64::INFINITY, f64::min) }
+    fn body(&self, i: usize) -> u32 {
+        self.bodies.get(i).copied().unwrap_or(0)
+    }
+
+    /// The colliders that a point's body meets, with their numbers.
+    fn colliders_of(&self, i: usize) -> impl Iterator<Item = (u32, &PosedCollider)> {
+        let body = self.body(i);
+        (0..).zip(&self.colliders).filter(move |(_, collider)| collider.meets(body))
+    }
+
+    fn clearance(&self, i: usize, from: DVec3) -> Clearance {
+        let free = |(_, collider): (u32, &PosedCollider)| {
+            collider.separation_after(from, from).distance - collider.thickness
+        };
+        Clearance { from, distance: self.colliders_of(i).map(free).fold(f64::INFINITY, f64::min) }
     }
 
     /// The position of a point that may touch a collider at the step's end; `None` if it is too far from all.
@@ -183,7 +196,7 @@ impl Contacts {
     fn lagged_frictions_of(&self, i: usize) -> impl Iterator<Item = PointFriction> {
         let Clearance { from, distance } = self.clearances[i];
         let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
-        let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
+        let colliders = self.colliders_of(i).filter(move |(_, collider)| touches(collider));
         colliders.filter_map(move |(c, collider)| self.lagged_friction([i as u32, c], collider, from))
     }
 
@@ -196,7 +209,7 @@ impl Contacts {
         let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
         let separation = collider.start_separation(position);
         let force = area * collider.stiffness * (collider.thickness - separation.distance);
-        let limit = collider.friction.unwrap_or(friction) * force;
+        let limit = collider.friction(self.body(point as usize)).unwrap_or(friction) * force;
         let here = collider.carry(position);
         let normal = collider.separation(here).normal;
         let fresh = PointFriction { hold: StickAnchor { point, collider: c, anchor: here }, normal, limit };
@@ -233,7 +246,7 @@ impl Contacts {
         // A point that represents no area belongs to no triangle.
         let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
         let (mut count, mut deepest) = (0, 0.0_f64);
-        for collider in &self.colliders {
+        for (_, collider) in self.colliders_of(i) {
             let distance = collider.separation_after(self.clearances[i].from, position).distance;
             count += u32::from(distance < collider.thickness);
             deepest = deepest.max(-distance);
@@ -243,18 +256,18 @@ impl Contacts {
 
     fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
         let Some(position) = self.near(i, x) else { return 0.0 };
-        let energy = |collider: &PosedCollider| {
+        let energy = |(_, collider): (u32, &PosedCollider)| {
             let distance = collider.separation_after(self.clearances[i].from, position).distance;
             let depth = (collider.thickness - distance).max(0.0);
             0.5 * self.areas[i] * collider.stiffness * depth * depth
         };
-        self.colliders.iter().map(energy).sum()
+        self.colliders_of(i).map(energy).sum()
     }
 
     fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> Option<(usize, DVec3)> {
         let position = self.near(i, x)?;
         let force: DVec3 =
-            self.colliders.iter().map(|collider| self.collider_gradient(i, collider, position)).sum();
+            self.colliders_of(i).map(|(_, collider)| self.collider_gradient(i, collider, position)).sum();
         (force != DVec3::ZERO).then_some((i, force))
     }
 
@@ -275,7 +288,7 @@ impl Contacts {
         let alone = |force: DVec3| [force, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
         for i in 0..self.points.len() {
             let Some(position) = self.near(i, x) else { continue };
-            for (c, collider) in (0..).zip(&self.colliders) {
+            for (c, collider) in self.colliders_of(i) {
                 let force = alone(-self.collider_gradient(i, collider, position));
                 sums.add(&site(i, c), &force, &at, owner, ForceKind::Normal);
             }
@@ -290,7 +303,7 @@ impl Contacts {
     fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<(usize, DMat3)> {
         let position = self.near(i, x)?;
         let mut block = None;
-        for collider in &self.colliders {
+        for (_, collider) in self.colliders_of(i) {
             let separation = collider.separation_after(self.clearances[i].from, position);
             if separation.distance < collider.thickness {
                 let stiffness = self.areas[i] * collider.stiffness;

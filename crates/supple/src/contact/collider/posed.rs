@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 use super::shape;
 use crate::contact::collider::mesh_source::{FrameWindow, MeshSource};
 use crate::contact::collider::signed_mesh::SignedMesh;
-use crate::scene::{Collider, ColliderShape, Pose};
+use crate::scene::{Collider, ColliderShape, Meeting, Pose};
 use supple_core::Error;
 
 /// How far a point is from a collider.
@@ -91,7 +91,9 @@ pub struct PosedCollider {
     /// Distance kept from the shape, in metres.
     pub thickness: f64,
     /// Friction coefficient, if the collider specifies it.
-    pub friction: Option<f64>,
+    friction: Option<f64>,
+    /// For each body whether and how it meets it; empty if all do in the same way.
+    pub(crate) meetings: Vec<Meeting>,
 }
 
 #[derive(Debug, Clone)]
@@ -136,7 +138,18 @@ impl PosedCollider {
             stiffness: collider.stiffness.unwrap_or(PENALTY_STIFFNESS),
             thickness: collider.thickness,
             friction: collider.friction,
+            meetings: Vec::new(),
         })
+    }
+
+    /// Whether a body meets it.
+    pub fn meets(&self, body: u32) -> bool {
+        self.meetings.get(body as usize).is_none_or(|meeting| meeting.collides)
+    }
+
+    /// Its friction coefficient with a body, unless the body's material decides.
+    pub fn friction(&self, body: u32) -> Option<f64> {
+        self.meetings.get(body as usize).and_then(|meeting| meeting.friction).or(self.friction)
     }
 
     /// Distance and normal at the step's end.

@@ -160,6 +160,11 @@ impl Enclosures<'_> {
         (spots, open)
     }
 
+    /// Whether the body of a point may touch a collider.
+    fn touches(&self, point: u32, collider: usize) -> bool {
+        self.surfaces.touches_collider(self.surfaces.body(point), collider)
+    }
+
     fn find_vertices(
         &self,
         collider: usize,
@@ -168,7 +173,11 @@ impl Enclosures<'_> {
         spots: &mut Vec<EnclosedSpot>,
     ) {
         let inside = |p: u32| {
-            let exit = if meets(p) { self.exit(collider, at[p as usize], 0.0)? } else { return None };
+            let exit = if meets(p) && self.touches(p, collider) {
+                self.exit(collider, at[p as usize], 0.0)?
+            } else {
+                return None;
+            };
             (exit.distance <= 0.0).then(|| spot(collider, [p; 3], [1.0, 0.0, 0.0], exit))
         };
         let bodies = self.surfaces.body_points() as u32;
@@ -186,6 +195,9 @@ impl Enclosures<'_> {
             return;
         }
         for &t in self.surfaces.body_triangles() {
+            if !self.touches(t[0], collider) {
+                continue;
+            }
             let corners = t.map(|p| at[p as usize]);
             let Some(found) = solid.to_triangle_if_near(&corners, 0.0) else { continue };
             if found.distance <= 0.0 && !t.iter().any(|p| vertices.binary_search(p).is_ok()) {

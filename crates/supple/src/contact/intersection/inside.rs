@@ -8,7 +8,6 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
 use crate::contact::surfaces::Surfaces;
-use crate::scene::Contact;
 use supple_mesh::geometry::{TriangleTree, WindingNumber};
 
 /// How far outside a vertex the winding number is evaluated, over the length of its edges or the thickness of surfaces: nearer than
@@ -21,7 +20,8 @@ const CHUNK: usize = 256;
 #[derive(Debug)]
 pub struct InsideCheck {
     bodies: Vec<ClosedBody>,
-    between_bodies: bool,
+    /// For each of them all it may touch, one row after the other.
+    touch: Vec<bool>,
     thickness: f64,
 }
 
@@ -31,23 +31,25 @@ struct ClosedBody {
     first: usize,
     points: usize,
     triangles: Vec<[u32; 3]>,
-    touches_itself: bool,
 }
 
 impl InsideCheck {
     /// Of all solids among some bodies, with the surfaces of these; cloth has no inside.
-    pub fn new(all: &[Body], contact: &Contact, surfaces: &Surfaces) -> Self {
-        let (mut bodies, mut first) = (Vec::new(), 0);
-        for body in all {
+    pub fn new(all: &[Body], surfaces: &Surfaces, thickness: f64) -> Self {
+        let (mut bodies, mut numbers, mut first) = (Vec::new(), Vec::new(), 0);
+        for (number, body) in (0..).zip(all) {
             let points = body.embedding.len();
             if !matches!(body.elements, Elements::Triangles(_)) {
                 let own = |p: u32| surfaces.stands_for[first + p as usize] - first as u32;
                 let triangles = body.surface_triangles.iter().map(|t| t.map(own)).collect();
-                bodies.push(ClosedBody { first, points, triangles, touches_itself: body.self_contact });
+                bodies.push(ClosedBody { first, points, triangles });
+                numbers.push(number);
             }
             first += points;
         }
-        Self { bodies, between_bodies: contact.between_bodies, thickness: contact.thickness }
+        let pairs = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| [a, b]));
+        let touch = pairs.map(|pair| surfaces.bodies_touch(pair)).collect();
+        Self { bodies, touch, thickness }
     }
 
     /// The points inside a part that they may touch, with all points at the positions `at`.
@@ -60,7 +62,7 @@ impl InsideCheck {
         let mut found = Vec::new();
         for (b, body) in self.bodies.iter().enumerate() {
             let queries = body.just_outside(at, self.thickness);
-            let counts = |other: usize| if other == b { body.touches_itself } else { self.between_bodies };
+            let counts = |other: usize| self.touch[b * self.bodies.len() + other];
             let inside = queries.par_iter().with_min_len(CHUNK).map(|query| {
                 let Some(query) = query else { return false };
                 let total = |other: usize| if counts(other) { around[other].at(*query) } else { 0.0 };
@@ -104,10 +106,12 @@ mod tests {
         let (mut at, mut bodies) = (Vec::new(), Vec::new());
         for (positions, triangles) in pieces {
             let (first, points) = (at.len(), positions.len());
-            bodies.push(ClosedBody { first, points, triangles: triangles.clone(), touches_itself });
+            bodies.push(ClosedBody { first, points, triangles: triangles.clone() });
             at.extend(positions);
         }
-        (InsideCheck { bodies, between_bodies: true, thickness: 1e-3 }, at)
+        let count = pieces.len();
+        let touch = (0..count * count).map(|i| touches_itself || i / count != i % count).collect();
+        (InsideCheck { bodies, touch, thickness: 1e-3 }, at)
     }
 
     #[test]

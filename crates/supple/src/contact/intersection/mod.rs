@@ -1,5 +1,6 @@
 //! Intersections: triangles at the start and in a frame, points inside closed bodies and colliders.
 
+pub(crate) mod collider_check;
 mod crossings;
 pub(crate) mod enclosure;
 pub(crate) mod inside;

@@ -1,6 +1,7 @@
 //! Everything that is wrong with a scene, as far as it is known without its meshes.
 
 pub(crate) mod body;
+pub(crate) mod pairs;
 pub(crate) mod parts;
 pub(crate) mod supported;
 
@@ -35,6 +36,7 @@ impl Scene {
             checker.pins();
             checker.seams();
             checker.colliders();
+            checker.pairs();
         })
     }
 
@@ -70,6 +72,11 @@ impl Checker<'_> {
         self.problems.push(Problem { place: place.to_owned(), error });
     }
 
+    /// How many problems are recorded.
+    pub(crate) fn problem_count(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Records an invalid number; the place's last part is the key.
     pub(crate) fn number(&mut self, place: &str, value: f64, fine: bool, must: &str) {
         if !fine {
@@ -83,7 +90,7 @@ impl Checker<'_> {
         self.number(place, value, value > 0.0 && value.is_finite(), &finite_and(value, "above 0"));
     }
 
-    fn at_least_zero(&mut self, place: &str, value: f64) {
+    pub(crate) fn at_least_zero(&mut self, place: &str, value: f64) {
         self.number(place, value, value >= 0.0 && value.is_finite(), &finite_and(value, "0 or above"));
     }
 
@@ -168,7 +175,7 @@ impl Checker<'_> {
         }
     }
 
-    fn known(&mut self, place: &str, kind: &str, name: &str, names: &[&str]) {
+    pub(crate) fn known(&mut self, place: &str, kind: &str, name: &str, names: &[&str]) {
         if !names.contains(&name) {
             let hint = did_you_mean(name, names.iter().copied());
             let known = if names.is_empty() {
@@ -190,6 +197,10 @@ impl Checker<'_> {
             self.pin(&place, pin);
             if let Some(Follow::Collider(name)) = &pin.follows {
                 self.known(&format!("{place}.follows.collider"), "collider", name, &colliders);
+                let followed = scene.colliders.iter().find(|collider| collider.name == *name);
+                if let Some(motion) = followed.and_then(|collider| collider.motion.as_ref()) {
+                    self.no_jump(&format!("{place}.follows.collider"), motion);
+                }
             }
         }
     }
@@ -201,7 +212,10 @@ impl Checker<'_> {
             self.positive(&format!("{place}.stiffness"), stiffness);
         }
         match &pin.follows {
-            Some(Follow::Keyframes(motion)) => self.motion(&format!("{place}.follows"), motion),
+            Some(Follow::Keyframes(motion)) => {
+                self.motion(&format!("{place}.follows"), motion);
+                self.no_jump(&format!("{place}.follows.keyframes"), motion);
+            }
             Some(
                 Follow::GltfSkin { blend_in: Some(seconds), .. }
                 | Follow::MeshSequence { blend_in: Some(seconds), .. },
@@ -267,6 +281,17 @@ impl Checker<'_> {
     fn direction(&mut self, place: &str, normal: glam::DVec3) {
         if normal.length() < 1e-100 {
             self.wrong(place, "`normal` is zero; it must point to a side".to_owned());
+        }
+    }
+
+    /// A motion of pinned points, which would tear the rest of their body along.
+    fn no_jump(&mut self, place: &str, motion: &Motion) {
+        if let Some(key) = motion.keyframes.iter().find(|key| key.jump) {
+            let time = Short(key.time);
+            let problem = format!(
+                "pinned points cannot `jump`, as the motion does at {time} s: the rest of their body stays; only colliders can"
+            );
+            self.wrong(place, problem);
         }
     }
 

@@ -229,6 +229,9 @@ pub struct Body {
     /// Whether it collides with itself.
     #[serde(default)]
     pub self_contact: bool,
+    /// The name of a group, for `[[contact.pair]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Pressure inside a closed surface in Pa.
     #[serde(default)]
     pub pressure: Option<f64>,

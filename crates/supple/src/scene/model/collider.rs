@@ -69,6 +69,9 @@ pub struct Collider {
     /// Where a body has no room between two colliders, it is released from the one with the lower priority, or the later one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i32,
+    /// The name of a group, for `[[contact.pair]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 impl Collider {
@@ -82,6 +85,7 @@ impl Collider {
             stiffness: None,
             thickness: default_thickness(),
             priority: 0,
+            group: None,
         }
     }
 }

@@ -61,6 +61,20 @@ pub enum Pinch {
     Stop,
 }
 
+/// `[[contact.pair]]`: whether and how two bodies, or a body and a collider, meet; of entries about the same two, later ones win.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContactPair {
+    /// Names of bodies, colliders or groups; the name of a body twice is the body with itself.
+    pub between: [String; 2],
+    /// Whether they collide [default: as without this entry].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collide: Option<bool>,
+    /// Coulomb friction coefficient, in place of those of materials and colliders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction: Option<f64>,
+}
+
 /// Contact of bodies with themselves and each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -81,6 +95,9 @@ pub struct Contact {
     pub truncation: Truncation,
     /// What happens where colliders close on a body.
     pub pinch: Pinch,
+    /// Who meets whom, where that differs from `between_bodies` and `self_contact`, and with which friction.
+    #[serde(rename = "pair", skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<ContactPair>,
 }
 
 impl Default for Contact {
@@ -94,6 +111,7 @@ impl Default for Contact {
             friction_model: FrictionModel::Smooth,
             truncation: Truncation::Island,
             pinch: Pinch::Release,
+            pairs: Vec::new(),
         }
     }
 }

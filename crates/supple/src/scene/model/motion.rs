@@ -6,6 +6,8 @@
 //!
 //! Rotations with parallel axes (one of them may be zero) interpolate by angle, so that 0° to 720° is two turns.
 //! Others rotate about one fixed axis along the shortest path from one orientation to the next (slerp).
+//!
+//! A keyframe with `jump` is not interpolated towards: until its time, the channels that it specifies keep the value of the keyframe before.
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,17 @@ pub struct Keyframe {
     pub rotate: Option<DVec3>,
     /// Uniform scale about the pivot.
     pub scale: Option<f64>,
+    /// Whether the motion jumps here from the keyframe before, without passing what lies between.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub jump: bool,
 }
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+/// Times are sums of steps: a jump that is later by rounding must not wait for another step.
+const SAME_TIME: f64 = 1e-9;
 
 impl Keyframe {
     /// An empty keyframe.
@@ -46,6 +58,29 @@ impl Keyframe {
     pub fn scale(mut self, scale: f64) -> Self {
         self.scale = Some(scale);
         self
+    }
+
+    /// Reached by a jump.
+    ///
+    /// ```
+    /// use supple::{Keyframe, Motion};
+    /// let cut = vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(1.0).translate([5.0, 0.0, 0.0]).jump()];
+    /// let motion = Motion { keyframes: cut, ..Motion::default() };
+    /// assert_eq!([0.9, 1.0].map(|time| motion.pose(time).translate.x), [0.0, 5.0]);
+    /// ```
+    pub fn jump(mut self) -> Self {
+        self.jump = true;
+        self
+    }
+
+    /// Of a whole pose.
+    pub fn of_pose(time: f64, pose: &Pose) -> Self {
+        let degrees = pose.rotate * (180.0 / std::f64::consts::PI);
+        Self::at(time).translate(pose.translate).rotate(degrees).scale(pose.scale)
+    }
+
+    fn is_reached(&self, time: f64) -> bool {
+        self.time <= if self.jump { time + SAME_TIME } else { time }
     }
 }
 
@@ -80,6 +115,16 @@ impl Pose {
     /// The rotation as a unit quaternion.
     pub fn rotation(&self) -> DQuat {
         DQuat::from_scaled_axis(self.rotate)
+    }
+
+    /// The same placement about another centre of rotation and scale.
+    pub(crate) fn about(&self, pivot: DVec3) -> Self {
+        Self { pivot, translate: self.apply(pivot) - pivot, ..*self }
+    }
+
+    /// The same placement of a shape whose points are at rest farther by `shift`.
+    pub(crate) fn of_shifted(&self, shift: DVec3) -> Self {
+        Self { pivot: self.pivot + shift, translate: self.translate - shift, ..*self }
     }
 
     /// The position in this pose of a point at rest.
@@ -141,18 +186,54 @@ impl Motion {
         MovingPose { pose, translate_rate, angular_velocity, scale_rate }
     }
 
+    /// The time of the last jump between two times, that of the start excluded.
+    pub fn jump_within(&self, [start, end]: [f64; 2]) -> Option<f64> {
+        let jumps = self.keyframes.iter().rev().filter(|key| key.jump);
+        jumps
+            .map(|key| (key.time, key.is_reached(start), key.is_reached(end)))
+            .find_map(|(time, before, after)| (after && !before).then_some(time))
+    }
+
+    /// Whether it begins at a time with a jump.
+    pub(crate) fn jumps_at(&self, time: f64) -> bool {
+        self.keyframes.iter().any(|key| key.jump && (key.time - time).abs() <= SAME_TIME)
+    }
+
+    /// The motion of a step from `start` in which it jumps, for the last time at the time `jump`: from the start it is where it is then.
+    pub(crate) fn of_jump(&self, jump: f64, start: f64) -> Self {
+        let pose = self.pose(jump);
+        let later = self.keyframes.iter().filter(|key| key.time > jump).cloned();
+        let held = [Keyframe::of_pose(start, &pose).jump(), Keyframe::of_pose(jump, &pose)];
+        let held = held.into_iter().filter(|key| key.jump || key.time > start);
+        Self { pivot: self.pivot, keyframes: held.chain(later).collect() }
+    }
+
+    /// The motion from one pose to another between two times, turning along the shortest path.
+    pub(crate) fn between(from: &Pose, to: &Pose, [start, end]: [f64; 2]) -> Self {
+        let from = from.about(to.pivot);
+        let mut keyframes = vec![Keyframe::of_pose(start, &from), Keyframe::of_pose(end, to)];
+        let turn = to.rotation() * from.rotation().inverse();
+        let turn = if turn.w < 0.0 { -turn } else { turn }.to_scaled_axis();
+        // Rotations about parallel axes are interpolated by angle, which may have any number of turns.
+        if from.rotate.cross(to.rotate).length() <= 1e-12 * from.rotate.length() * to.rotate.length() {
+            keyframes[1] = Keyframe::of_pose(end, &Pose { rotate: from.rotate + turn, ..*to });
+        }
+        Self { pivot: to.pivot, keyframes }
+    }
+
     /// The two keyframes around `time` that specify a channel; `None` if none does.
     fn span<T: Copy>(&self, time: f64, channel: impl Fn(&Keyframe) -> Option<T>) -> Option<Span<T>> {
-        let channel_value = |key: &Keyframe| channel(key).map(|value| (key.time, value));
-        let next = self.keyframes.partition_point(|key| key.time <= time);
+        let channel_value = |key: &Keyframe| channel(key).map(|value| (key.time, value, key.jump));
+        let next = self.keyframes.partition_point(|key| key.is_reached(time));
         let before = self.keyframes[..next].iter().rev().find_map(&channel_value);
         let after = self.keyframes[next..].iter().find_map(&channel_value);
         match (before, after) {
-            (Some((start, from)), Some((end, to))) => {
+            (Some((start, from, _)), Some((end, to, false))) => {
                 let duration = end - start;
-                Some(Span { from, to, fraction: (time - start) / duration, per_second: 1.0 / duration })
+                let fraction = ((time - start) / duration).max(0.0);
+                Some(Span { from, to, fraction, per_second: 1.0 / duration })
             }
-            (Some((_, held)), None) | (None, Some((_, held))) => {
+            (Some((_, held, _)), _) | (None, Some((_, held, _))) => {
                 Some(Span { from: held, to: held, fraction: 0.0, per_second: 0.0 })
             }
             (None, None) => None,
@@ -249,6 +330,57 @@ mod tests {
     }
 
     #[test]
+    fn a_jump_is_held_off_and_then_moves_on_by_the_channels_that_it_says() {
+        let motion = Motion {
+            pivot: DVec3::ZERO,
+            keyframes: vec![
+                Keyframe::at(0.0).translate([0.0, 0.0, 0.0]).scale(1.0),
+                Keyframe::at(1.0).translate([1.0, 0.0, 0.0]),
+                Keyframe::at(2.0).translate([5.0, 0.0, 0.0]).jump(),
+                Keyframe::at(4.0).translate([7.0, 0.0, 0.0]).scale(5.0),
+            ],
+        };
+        let at = |time: f64| (motion.pose(time).translate.x, motion.pose(time).scale);
+        assert_eq!([at(0.5), at(1.5), at(2.0), at(3.0)], [(0.5, 1.5), (1.0, 2.5), (5.0, 3.0), (6.0, 4.0)]);
+        assert_eq!(motion.at(1.5).translate_rate, DVec3::ZERO);
+        assert_eq!(
+            [[0.0, 1.9], [1.9, 2.0], [2.0, 3.0]].map(|span| motion.jump_within(span)),
+            [None, Some(2.0), None]
+        );
+        // In a step around it, it is there from the start.
+        let step = motion.of_jump(2.0, 1.75);
+        assert!(step.jumps_at(1.75) && !step.jumps_at(2.0));
+        for (time, x, scale) in [(1.75, 5.0, 3.0), (2.0, 5.0, 3.0), (3.0, 6.0, 4.0)] {
+            assert!(
+                near(step.pose(time).translate, dvec3(x, 0.0, 0.0))
+                    && (step.pose(time).scale - scale).abs() < 1e-12
+            );
+        }
+    }
+
+    #[test]
+    fn the_motion_between_two_poses_turns_the_short_way_about_any_pivot() {
+        let half = std::f64::consts::PI;
+        let from = Pose {
+            pivot: dvec3(0.0, 1.0, 0.0),
+            translate: DVec3::X,
+            rotate: 1.9 * half * DVec3::Z,
+            scale: 2.0,
+        };
+        let to = Pose {
+            pivot: dvec3(3.0, 0.0, 0.0),
+            translate: DVec3::Y,
+            rotate: 0.1 * half * DVec3::Z,
+            scale: 1.0,
+        };
+        let motion = Motion::between(&from, &to, [1.0, 2.0]);
+        let point = dvec3(0.3, -0.4, 0.5);
+        assert!(near(motion.pose(1.0).apply(point), from.apply(point)));
+        assert!(near(motion.pose(2.0).apply(point), to.apply(point)));
+        assert!((motion.at(1.5).angular_velocity.z - 0.2 * half).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_pose_scales_then_rotates_then_translates_about_its_pivot() {
         let pose = Pose {
             pivot: dvec3(1.0, 1.0, 0.0),
@@ -295,7 +427,7 @@ mod tests {
             let mut time = 0.0;
             let keyframes = keys.into_iter().map(|(wait, translate, rotate, scale)| {
                 time += wait;
-                Keyframe { time, translate, rotate, scale }
+                Keyframe { time, translate, rotate, scale, jump: false }
             });
             Motion { pivot, keyframes: keyframes.collect() }
         })

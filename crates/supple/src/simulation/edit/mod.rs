@@ -1,6 +1,7 @@
 //! Changing a simulation between steps: the world, bodies, colliders and pins. Anything that is invalid in a scene file is
 //! rejected here too, immediately and without changing anything.
 
+pub(crate) mod collider_motion;
 pub(crate) mod pick;
 pub(crate) mod solver_change;
 pub(crate) mod targets;
@@ -128,6 +129,7 @@ impl Simulation {
         self.check_collider(&collider, None)?;
         let id = ColliderId(self.new_id());
         self.scene_state.colliders.push((id, collider));
+        self.placed.add(id);
         Ok(id)
     }
 
@@ -144,8 +146,8 @@ impl Simulation {
         self.scene_state.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
     }
 
-    /// Moves or changes a collider between steps. Pins that follow it move along; while they do, its mesh
-    /// cannot change.
+    /// Moves or changes a collider between steps. If only its place has changed it goes there over the next step, as with
+    /// [`Simulation::set_collider_pose`]. Pins that follow it move along; while they do, its mesh cannot change.
     pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
         self.check_collider(&changed, Some(collider))?;
         let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
@@ -158,9 +160,14 @@ impl Simulation {
                 "pins follow the collider `{name}`, whose mesh cannot change meanwhile; remove them first"
             )));
         }
-        let place = self.scene_state.colliders.iter_mut().find(|(id, _)| *id == collider);
-        place.ok_or_else(|| unknown("collider"))?.1 = changed;
-        Ok(())
+        let jumps = changed.motion.iter().flat_map(|motion| &motion.keyframes).any(|key| key.jump);
+        if jumps && self.scene_state.pins.iter().any(|pin| pin.follows_collider(collider)) {
+            let name = &changed.name;
+            return Err(Error::Invalid(format!(
+                "pins follow the collider `{name}`, which cannot `jump` meanwhile"
+            )));
+        }
+        self.replace_collider(collider, changed)
     }
 
     fn check_collider(&mut self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {

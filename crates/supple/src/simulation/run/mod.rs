@@ -429,6 +429,11 @@ pub fn scene_of_run(folder: &Path) -> Result<Scene, Error> {
     scene_of_run_with(folder, &Registry::builtin())
 }
 
+/// The reports of all frames of the run in a folder; none where it has no log.
+pub fn reports_of_run(folder: &Path) -> Result<Vec<FrameReport>, Error> {
+    Ok(ReportLog::new(folder).reports()?)
+}
+
 /// The same for a run by one of these steppers.
 pub fn scene_of_run_with(folder: &Path, steppers: &Registry) -> Result<Scene, Error> {
     let path = folder.join("scene.toml");

@@ -38,7 +38,7 @@ impl StepperDeclaration for StaggeredMultigrid {
                 ("model", !matches!(body.model, Model::Linear | Model::Corotated)),
                 ("region", !body.regions.is_empty()),
                 ("pressure", body.pressure.is_some()),
-                ("self_contact", body.self_contact),
+                ("self_contact", scene.contact.meeting(body.into(), body.into()).collides),
             ];
             for (key, _) in keys.iter().filter(|(_, is_set)| *is_set) {
                 let what = match *key {

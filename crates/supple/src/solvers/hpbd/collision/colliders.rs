@@ -49,7 +49,7 @@ struct ParticleClearance {
 #[derive(Debug, Default)]
 pub(crate) struct Collisions {
     pub(crate) colliders: Vec<PosedCollider>,
-    /// Friction coefficient of every particle, used where the collider specifies none.
+    /// Friction coefficient of every particle, used where neither the scene's pairs nor the collider specify one.
     pub(crate) friction: Vec<f64>,
     touches: Found<Touch>,
     /// How far each plane has pushed in this step, and how much slip friction has removed, in metres.
@@ -83,7 +83,7 @@ impl Collisions {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
                 let touch = |collider| self.touch(collider, i, start, predicted, reach);
-                found.extend(self.colliders.iter().filter_map(touch));
+                found.extend(self.colliders_of(i).filter_map(touch));
             }
         });
         self.touches = touches;
@@ -94,7 +94,7 @@ impl Collisions {
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
-            let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
+            let distance = self.colliders_of(i).map(free).fold(f64::INFINITY, f64::min);
             *clearance = ParticleClearance { from, distance, left: 0.0 };
         });
         for touch in self.touches.iter().filter(|touch| touch.left > 0.0) {
@@ -102,6 +102,12 @@ impl Collisions {
             clearance.left = clearance.left.max(touch.left);
         }
         self.clearances = clearances;
+    }
+
+    /// The colliders that a point's body meets.
+    fn colliders_of(&self, point: usize) -> impl Iterator<Item = &PosedCollider> {
+        let body = self.points.body(point);
+        self.colliders.iter().filter(move |collider| collider.meets(body))
     }
 
     fn touch(
@@ -134,7 +140,9 @@ impl Collisions {
             point: at + (-free).min(farthest) * found.normal,
             normal: found.normal,
             carried,
-            friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
+            friction: collider
+                .friction(self.points.body(i))
+                .unwrap_or_else(|| self.points.friction(i, &self.friction)),
             left: (-free - farthest).max(0.0),
         };
         // A march that ends before its path does has touched, however little particles move by themselves.
@@ -172,7 +180,7 @@ impl Collisions {
             {
                 continue;
             }
-            for collider in &self.colliders {
+            for collider in self.colliders_of(i) {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance - clearance.left;
@@ -192,7 +200,7 @@ impl Collisions {
             if is_free || !self.points.collides(i) {
                 continue;
             }
-            for collider in &self.colliders {
+            for collider in self.colliders_of(i) {
                 let distance = collider.separation(p).distance;
                 count += u32::from(distance < collider.thickness * (1.0 + 1e-6));
                 deepest = deepest.max(-distance);

@@ -20,13 +20,17 @@ pub(crate) struct Points {
     of_lattice: Vec<bool>,
     /// For every body the first of its points inside a lattice, if it has any.
     first_embedded: Vec<Option<u32>>,
+    /// The body of each point in a lattice, and the first particle of each body.
+    body_of_embedded: Vec<u32>,
+    first_particle: Vec<u32>,
 }
 
 impl Points {
     /// Of bodies whose first particles are given.
     pub(crate) fn new(bodies: &[Body], first: &[u32]) -> Self {
-        let mut points = Self::default();
-        for (body, &first) in bodies.iter().zip(first) {
+        let first_particle = first[..bodies.len()].to_vec();
+        let mut points = Self { first_particle, ..Self::default() };
+        for ((body, &first), number) in bodies.iter().zip(first).zip(0..) {
             let embedding = &body.embedding;
             let is_lattice = (0..embedding.len()).any(|point| embedding.weights(point).len() > 1);
             points.of_lattice.resize(first as usize + body.start.len(), is_lattice);
@@ -35,6 +39,7 @@ impl Points {
                 for (point, friction) in body.point_friction().into_iter().enumerate() {
                     points.embedded.push(embedding.weights(point).iter().map(|&(v, a)| (v + first, a)));
                     points.friction.push(friction);
+                    points.body_of_embedded.push(number);
                 }
             }
         }
@@ -55,6 +60,13 @@ impl Points {
     /// The particle of a point.
     pub(crate) fn particle(&self, point: usize) -> Option<usize> {
         point.checked_sub(self.embedded())
+    }
+
+    /// The body of a point; particles that a tear appended are of the last body.
+    pub(crate) fn body(&self, point: usize) -> u32 {
+        let of_particle =
+            |particle| self.first_particle.partition_point(|first| *first as usize <= particle) as u32 - 1;
+        self.particle(point).map_or_else(|| self.body_of_embedded[point], of_particle)
     }
 
     /// The particles of a point with their weights; `None` for a particle itself.

@@ -35,6 +35,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
+use crate::scene::{Meeting, Participant};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
 use crate::solvers::hpbd::collision::patches::{BLOCK, ParticlePatch, PatchSurface, Patches, Surroundings};
@@ -137,8 +138,9 @@ pub(crate) struct SelfCollisions {
     /// The body of each triangle and of each point; [`NONE`] for points that do not collide.
     body_of_triangle: Vec<u32>,
     body_of_point: Vec<u32>,
-    touches_itself: Vec<bool>,
-    between_bodies: bool,
+    /// For each body how it meets each other one and itself, one row after the other.
+    meetings: Vec<Meeting>,
+    bodies: usize,
     thickness: f64,
     /// The initial positions of the points.
     start: Vec<DVec3>,
@@ -159,7 +161,8 @@ impl SelfCollisions {
     pub(crate) fn new(scene_state: &SceneState, first: &[u32]) -> Self {
         let mut found = Self {
             points: Points::new(&scene_state.bodies, first),
-            between_bodies: scene_state.contact.between_bodies && scene_state.bodies.len() > 1,
+            meetings: meetings(scene_state),
+            bodies: scene_state.bodies.len(),
             thickness: scene_state.contact.thickness,
             ..Self::default()
         };
@@ -168,13 +171,12 @@ impl SelfCollisions {
         found.body_of_point = vec![NONE; found.start.len()];
         let embedded = found.points.embedded() as u32;
         for ((body, &first), number) in scene_state.bodies.iter().zip(first).zip(0..) {
-            found.touches_itself.push(body.self_contact);
             let in_lattice = found.points.first_embedded(number as usize);
             let points = match in_lattice {
                 Some(first) => first..first + body.embedding.len() as u32,
                 None => embedded + first..embedded + first + body.start.len() as u32,
             };
-            if body.self_contact || found.between_bodies {
+            if found.meetings_of(number).iter().any(|meeting| meeting.collides) {
                 let triangles = surface(body, in_lattice.is_some());
                 found.triangles.extend(triangles.map(|t| t.map(|p| p + points.start)));
                 found.body_of_triangle.resize(found.triangles.len(), number);
@@ -190,7 +192,7 @@ impl SelfCollisions {
             let [a, b, c] = [a, b, c].map(|p| self.start[p as usize]);
             a.distance(b).max(b.distance(c)).max(c.distance(a))
         };
-        let mut edges = vec![0.0_f64; self.touches_itself.len()];
+        let mut edges = vec![0.0_f64; self.bodies];
         let mut whole = 0.0;
         for (triangle, &body) in self.triangles.iter().zip(&self.body_of_triangle) {
             let side = side(triangle);
@@ -199,8 +201,12 @@ impl SelfCollisions {
         }
         // Cells are as wide as typical triangles: one large body must not fill them with the particles of a fine one.
         self.cell = (whole / self.triangles.len().max(1) as f64).max(self.thickness);
-        let longest = edges.iter().copied().fold(0.0, f64::max);
-        self.widest = edges.iter().map(|&own| if self.between_bodies { longest } else { own }).collect();
+        let widest = |(body, &own): (usize, &f64)| {
+            let met =
+                self.meetings_of(body as u32).iter().zip(&edges).filter(|(meeting, _)| meeting.collides);
+            met.map(|(_, edge)| *edge).fold(own, f64::max)
+        };
+        self.widest = edges.iter().enumerate().map(widest).collect();
         self.edges = edges;
     }
 
@@ -321,9 +327,13 @@ impl SelfCollisions {
     fn meet(&self, body: u32, particle: u32) -> bool {
         match self.body_of_point[particle as usize] {
             NONE => false,
-            own if own == body => self.touches_itself[body as usize],
-            _ => self.between_bodies,
+            own => self.meetings_of(body)[own as usize].collides,
         }
+    }
+
+    /// How a body meets all bodies.
+    fn meetings_of(&self, body: u32) -> &[Meeting] {
+        &self.meetings[body as usize * self.bodies..][..self.bodies]
     }
 
     /// The motion of a patch's triangles, and the particles around them.
@@ -419,14 +429,22 @@ impl SelfCollisions {
         let apart_at_start = self.start[particle as usize].distance(at_start);
         let friction = |point: u32| self.points.friction(point as usize, friction);
         let friction_of_triangle = DVec3::from_array(corners.map(friction));
+        let of_pair = self.friction_between([particle, corners[0]]);
         Some(CollisionPair {
             particle,
             corners,
             barycentric,
             normal: apart / distance,
             distance: self.thickness.min(apart_at_start),
-            friction: 0.5 * (friction(particle) + barycentric.dot(friction_of_triangle)),
+            friction: of_pair
+                .unwrap_or_else(|| 0.5 * (friction(particle) + barycentric.dot(friction_of_triangle))),
         })
+    }
+
+    /// The friction that the scene gives for the bodies of two points.
+    fn friction_between(&self, points: [u32; 2]) -> Option<f64> {
+        let [a, b] = points.map(|point| self.body_of_point[point as usize]);
+        self.meetings.get(a as usize * self.bodies + b as usize)?.friction
     }
 
     /// Pushes apart particles that are too near, and applies friction.
@@ -453,6 +471,13 @@ impl SelfCollisions {
         let spent = self.blocks.iter().flat_map(|block| &block.spent);
         spent.filter(|[pushed, _]| *pushed > 0.0).count() as u32
     }
+}
+
+/// How every body meets every other one and itself.
+fn meetings(scene_state: &SceneState) -> Vec<Meeting> {
+    let SceneState { bodies, contact, .. } = scene_state;
+    let of_body = |a| bodies.iter().map(move |b| contact.meeting(Participant::from(a), b.into()));
+    bodies.iter().flat_map(of_body).collect()
 }
 
 impl CollisionPair {
@@ -593,10 +618,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Bodies that collide with each other, and some with themselves.
+    fn colliding(bodies: usize, itself: impl Fn(usize) -> bool) -> SelfCollisions {
+        let collides = |i: usize| i / bodies != i % bodies || itself(i % bodies);
+        let meetings = (0..bodies * bodies).map(|i| Meeting { collides: collides(i), friction: None });
+        SelfCollisions { thickness: 0.01, meetings: meetings.collect(), bodies, ..Default::default() }
+    }
+
     /// Two rumpled sheets that intersect, the second of which does not collide with itself.
     fn sheets(n: u32) -> SelfCollisions {
         let wobble = |k: u32, by: f64| 0.05 * (f64::from(k) * by).sin();
-        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        let mut collisions = colliding(2, |body| body == 0);
         for body in 0..2 {
             let first = collisions.start.len() as u32;
             for k in 0..n * n {
@@ -615,7 +647,6 @@ mod tests {
                 collisions.triangles.extend([[a, b, a + 1], [b, b + 1, a + 1]]);
             }
             collisions.body_of_triangle.resize(collisions.triangles.len(), body);
-            collisions.touches_itself.push(body == 0);
         }
         collisions.measure();
         collisions
@@ -676,18 +707,16 @@ mod tests {
         let layer = |height: f64| {
             [DVec3::new(0.0, height, 0.0), DVec3::new(1.0, height, 0.0), DVec3::new(0.0, height, 1.0)]
         };
-        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        let mut collisions = colliding(3, |_| false);
         for (body, height) in [(0, 0.0), (1, -0.04)] {
             let first = collisions.start.len() as u32;
             collisions.start.extend(layer(height));
             collisions.triangles.push([first, first + 1, first + 2]);
             collisions.body_of_triangle.push(body);
             collisions.body_of_point.extend([body; 3]);
-            collisions.touches_itself.push(false);
         }
         collisions.start.push(DVec3::new(0.2, 0.02, 0.2));
         collisions.body_of_point.push(2);
-        collisions.touches_itself.push(false);
         collisions.measure();
         let from = collisions.start.clone();
         let (mut weights, friction) = (vec![1.0; from.len()], vec![0.0; from.len()]);

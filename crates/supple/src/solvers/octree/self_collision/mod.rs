@@ -97,6 +97,7 @@ struct CollisionSpring {
     stiffness: f64,
     /// `u₀`.
     anchor: DVec3,
+    friction: f64,
     /// `m` in newtons.
     friction_limit: f64,
 }
@@ -136,7 +137,7 @@ impl SelfCollision {
             let depth = spring.normal.dot(spring.anchor) + spring.reach;
             // Deeper penetrations press no harder: they are pulled out.
             let force = spring.stiffness * depth.clamp(0.0, spring.reach);
-            spring.friction_limit = self.friction[spring.vertex as usize] * force;
+            spring.friction_limit = spring.friction * force;
         }
     }
 
@@ -296,7 +297,18 @@ impl SelfCollision {
             }
         }
         let stiffness = self.stiffness[vertex as usize];
-        Some(CollisionSpring { vertex, weights, normal, reach, stiffness, anchor, friction_limit: 0.0 })
+        let given = self.surfaces.pair_friction([self.surfaces.body(vertex), body]);
+        let friction = given.unwrap_or(self.friction[vertex as usize]);
+        Some(CollisionSpring {
+            vertex,
+            weights,
+            normal,
+            reach,
+            stiffness,
+            anchor,
+            friction,
+            friction_limit: 0.0,
+        })
     }
 
     /// A point of the undeformed mesh by the octant around it.
