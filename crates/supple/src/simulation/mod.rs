@@ -26,14 +26,14 @@ pub use edit::unpin::PinnedPoint;
 pub use inspect::stress::{Stress, StressUnit};
 pub use run::compare::{Compared, Comparison, Curve, CurvePoint};
 pub use run::dry_run::DryRun;
-pub use run::{Run, StartMode, scene_of_run, scene_of_run_with};
+pub use run::{Run, StartMode, reports_of_run, scene_of_run, scene_of_run_with};
 pub use supple_core::state::{StateReader, StateWriter};
 pub use untangle::{Untangled, untangle};
 
 use self::edit::tearing::Tearing;
 use crate::body::Body;
 pub use crate::contact::forces::{ContactForces, Wrench};
-use crate::output::{Frame, FrameBody};
+use crate::output::{Frame, FrameBody, FrameContact};
 use crate::scene::Scene;
 use crate::scene_state::SavedPin;
 use supple_core::Error;
@@ -192,8 +192,23 @@ impl Simulation {
         let bodies = self.scene_state.bodies.iter().enumerate().map(|(b, body)| FrameBody {
             surface: Arc::clone(&body.surface),
             positions: self.body_range(b).iter().map(|p| p.as_vec3()).collect::<Vec<Vec3>>(),
+            contact: None,
         });
         Frame { index, time: self.scene_state.time, bodies: bodies.collect() }
+    }
+
+    /// The current visible state with the contact forces of the last step.
+    pub fn frame_with_contact(&self, index: u32) -> Result<Frame, Error> {
+        let ContactForces { on_points, pressure, .. } = self.contact_forces()?;
+        let mut frame = self.frame(index);
+        for (b, body) in frame.bodies.iter_mut().enumerate() {
+            let own = self.first_point[b]..self.first_point[b + 1];
+            body.contact = Some(FrameContact {
+                force: on_points[own.clone()].iter().map(|force| force.as_vec3()).collect(),
+                pressure: pressure[own].iter().map(|pressure| *pressure as f32).collect(),
+            });
+        }
+        Ok(frame)
     }
 
     /// Total momentum in kg m/s.

@@ -79,6 +79,7 @@ pub(crate) fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
     let body = |surface: &Arc<FrameSurface>| FrameBody {
         surface: Arc::clone(surface),
         positions: surface.mesh.positions.iter().map(|&p| moved(p, index)).collect(),
+        contact: None,
     };
     Frame { index, time: f64::from(index) / FPS, bodies: surfaces.iter().map(body).collect() }
 }
