@@ -13,7 +13,7 @@ use supple::linear::Simd;
 use supple::mesh::geometry::Ray;
 use supple::output::FrameSurface;
 use supple::scene::Scene;
-use supple::simulation::{GrabId, HierarchyLevel, Registry, Slice, StepReport};
+use supple::simulation::{GrabId, HierarchyLevel, Registry, ReleasedVertices, Slice, StepReport};
 
 use super::changes::{Applied, EditedScene};
 use super::clock::Clock;
@@ -58,6 +58,8 @@ struct StepHeader {
     grabs: Vec<[Vec3; 2]>,
     report: Option<Value>,
     residuals: Vec<f64>,
+    /// Vertices that are left out of contact.
+    released: Vec<ReleasedVertices>,
 }
 
 /// The part of the state that is specific to a simulation.
@@ -68,6 +70,8 @@ struct LiveState<'a> {
     unknowns: usize,
     /// Whether the method has stress to show.
     has_stress: bool,
+    /// Whether it has contact forces.
+    has_contact: bool,
     notes: &'a [String],
     controls: Vec<Control>,
 }
@@ -201,6 +205,7 @@ impl Live {
             PageRequest::Save {} => self.save(client)?,
             PageRequest::Hierarchy { slice } => self.show_hierarchy(client, &slice),
             PageRequest::Stress {} => self.show_stress(client)?,
+            PageRequest::Contact {} => self.show_contact(client),
             PageRequest::Seek { .. } => {
                 return Err("a live simulation has no timeline; open a run instead".into());
             }
@@ -276,6 +281,13 @@ impl Live {
         Ok(())
     }
 
+    fn show_contact(&self, client: ClientId) {
+        let pressure = self.subject.simulation.contact_forces().map(|forces| forces.pressure);
+        let pressure = pressure.unwrap_or_default();
+        let values = pressure.iter().map(|pressure| *pressure as f32);
+        self.hub.answer(client, message::contact(self.shown_topology(), values));
+    }
+
     /// The number of the pages' topology.
     fn shown_topology(&self) -> u64 {
         self.drawer.next_topology() - 1
@@ -298,6 +310,7 @@ impl Live {
             grabs: grabbed.collect(),
             report: self.last.as_ref().map(|(report, seconds)| report_value(report, *seconds)),
             residuals,
+            released: simulation.released(),
         };
         let positions = simulation.positions().iter().map(|p| p.as_vec3());
         let snapshot = self.drawer.draw(&surfaces, simulation.time(), positions, &pins, &header);
@@ -313,6 +326,8 @@ impl Live {
             elements: counts.elements,
             unknowns: counts.unknowns,
             has_stress: scene.solver.method.traits().no_stress.is_none(),
+            // Some families know none before the first step.
+            has_contact: self.steps == 0 || simulation.contact_forces().is_ok(),
             notes: &self.notes,
             controls: controls(scene, simulation, &self.subject.steppers),
         };
