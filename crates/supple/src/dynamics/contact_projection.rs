@@ -22,7 +22,9 @@
 use glam::DVec3;
 
 use super::System;
+use crate::body::Embedding;
 use crate::contact::barrier::{Clearance, ContactSystem, LinearisedContacts};
+use crate::contact::forces::{ContactSite, Owner};
 use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::parallel::{self, CHUNK};
@@ -64,6 +66,15 @@ pub(crate) struct ContactProjection {
     pushing: u32,
     /// How often a step was made in more than one part.
     cuts: u32,
+    /// What contacts have pushed since [`Self::begin_step`].
+    impulses: Vec<ContactImpulse>,
+}
+
+/// The impulses of a contact on its points, over their weights there: along its normal, and by friction, in N·s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ContactImpulse {
+    pub(crate) site: ContactSite,
+    pub(crate) impulses: [DVec3; 2],
 }
 
 impl ContactProjection {
@@ -206,6 +217,7 @@ impl ContactProjection {
         for _ in 0..MOST_ROUNDS {
             self.contact.linearise(&self.at, &mut self.contacts)?;
             self.satisfy(dt, inverse_mass, to);
+            self.note_impulses(dt);
             let free = self.contact.advance(&self.at, to, 1.0)?;
             if free >= 1.0 {
                 return Ok(());
@@ -260,6 +272,41 @@ impl ContactProjection {
             }
         }
         self.pushing = self.pushing.max(pushes.iter().filter(|(push, _)| *push > 0.0).count() as u32);
+    }
+
+    /// Forgets the impulses so far.
+    pub(crate) fn begin_step(&mut self) {
+        self.impulses.clear();
+    }
+
+    /// Notes what contacts have pushed in this round of a step of `dt` seconds.
+    fn note_impulses(&mut self, dt: f64) {
+        let all = self.contacts.list.iter().zip(&self.pushes);
+        let pushed = all.filter(|(_, (push, held))| *push > 0.0 || *held != DVec3::ZERO);
+        self.impulses.extend(pushed.map(|(contact, (push, held))| ContactImpulse {
+            site: contact.site,
+            impulses: [*push * contact.normal / dt, *held / dt],
+        }));
+    }
+
+    /// The impulses of contacts since the last [`Self::begin_step`].
+    pub(crate) fn impulses(&self) -> &[ContactImpulse] {
+        &self.impulses
+    }
+
+    /// The body or collider of a point, if there may be contacts.
+    pub(crate) fn owner(&self, point: u32) -> Option<Owner> {
+        (!self.contact.is_empty()).then(|| self.contact.owner(point))
+    }
+
+    /// The first of the surface points at the place of one.
+    pub(crate) fn stands_for(&self, point: usize) -> usize {
+        self.contact.stands_for(point)
+    }
+
+    /// The positions of all points of bodies and colliders.
+    pub(crate) fn place_all(&self, points: &Embedding, x: &[DVec3]) -> Vec<DVec3> {
+        self.contact.place_all(points, x)
     }
 
     /// Contacts that pushed in the last step.

@@ -15,6 +15,7 @@ use supple_core::parallel::prelude::*;
 use crate::body::Body;
 use crate::contact::PosedCollider;
 use crate::solvers::hpbd::collision::points::Points;
+use crate::solvers::hpbd::collision::pushes::Pushes;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::parallel::Found;
 
@@ -25,6 +26,7 @@ const MARCHES: usize = 64;
 #[derive(Debug, Clone, Copy)]
 struct Touch {
     point_number: u32,
+    collider: u32,
     /// A point of the plane and its normal.
     point: DVec3,
     normal: DVec3,
@@ -51,6 +53,8 @@ pub(crate) struct Collisions {
     spent: Vec<[f64; 2]>,
     clearances: Vec<ParticleClearance>,
     points: Points,
+    /// What they have pushed.
+    pub(crate) pushes: Pushes,
 }
 
 impl Collisions {
@@ -68,8 +72,11 @@ impl Collisions {
         touches.look(count, |i, found| {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
-                let touch = |collider| self.touch(collider, i, start, predicted, reach);
-                found.extend(self.colliders.iter().filter_map(touch));
+                let touch = |(number, collider)| {
+                    let touch = self.touch(collider, i, start, predicted, reach)?;
+                    Some(Touch { collider: number, ..touch })
+                };
+                found.extend((0..).zip(&self.colliders).filter_map(touch));
             }
         });
         self.touches = touches;
@@ -111,6 +118,7 @@ impl Collisions {
         let free = found.distance - collider.thickness;
         let touch = Touch {
             point_number: i as u32,
+            collider: 0,
             point: at - free * found.normal,
             normal: found.normal,
             carried,
@@ -137,12 +145,17 @@ impl Collisions {
                 let back = touch.held_back(p + out, *pushed, *held);
                 *held += back.length();
                 points.move_by(number, out - back, positions);
+                if out != back {
+                    points.for_each_share(number, positions, |p, share| {
+                        self.pushes.add(touch.collider, p, [share * out, -share * back]);
+                    });
+                }
             }
         }
     }
 
     /// Moves out particles that are still inside.
-    pub(crate) fn finish(&self, positions: &Positions) {
+    pub(crate) fn finish(&mut self, positions: &Positions) {
         let points = &self.points;
         for (i, clearance) in self.clearances.iter().enumerate() {
             let p = points.at(i, |p| positions.get(p));
@@ -151,12 +164,16 @@ impl Collisions {
             {
                 continue;
             }
-            for collider in &self.colliders {
+            for (number, collider) in (0..).zip(&self.colliders) {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance;
                 if depth > 0.0 {
-                    points.move_by(i, depth * found.normal, positions);
+                    let out = depth * found.normal;
+                    points.move_by(i, out, positions);
+                    points.for_each_share(i, positions, |p, share| {
+                        self.pushes.add(number, p, [share * out, DVec3::ZERO]);
+                    });
                 }
             }
         }
