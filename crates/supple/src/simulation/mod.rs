@@ -268,8 +268,9 @@ impl Simulation {
         )
     }
 
-    /// The forces of contact at the end of the last step: on every surface point, on every collider, and between bodies. Families
-    /// that move points out of contact without forces have none.
+    /// The forces of contact at the end of the last step: on every surface point, on every collider, and between bodies. In
+    /// `hpbd` they are the mean over the last step, and unknown before the first one and after a state was restored. Families that know
+    /// none return an error.
     ///
     /// ```
     /// use supple::{Body, Collider, Scene, Simulation};
@@ -288,7 +289,7 @@ impl Simulation {
         self.stepper.contact_forces(&self.scene_state).ok_or_else(|| {
             let method = self.scene_state.solver.method.name();
             Error::NotSupported(format!(
-                "contact forces of `{method}`, which moves points out of contact without forces"
+                "contact forces of `{method}`, which knows them after a step, if at all"
             ))
         })
     }
