@@ -41,6 +41,8 @@ pub(super) struct Live {
     /// Steps since the start, and the outcome of the last one.
     steps: u64,
     last: Option<(StepReport, f64)>,
+    /// Whether the method knows contact forces; before the first step some do not know that yet.
+    has_contact: bool,
     /// Whether a page has been sent its first frame: nothing moves before a page is open.
     is_watched: bool,
     /// Whether something has changed since the last frame was sent.
@@ -90,6 +92,7 @@ impl Live {
             grabs: HashMap::new(),
             steps: 0,
             last: None,
+            has_contact: true,
             is_watched: false,
             has_news: true,
             problem: None,
@@ -137,6 +140,9 @@ impl Live {
             Err(error) => return self.stop(error.to_string()),
         }
         self.steps += 1;
+        if self.steps == 1 {
+            self.has_contact = self.subject.simulation.contact_forces().is_ok();
+        }
         self.has_news = true;
         self.clock.advance(dt);
         if let Some(vertex) = self.subject.simulation.first_non_finite() {
@@ -230,7 +236,7 @@ impl Live {
     /// The simulation has been replaced.
     fn begin_again(&mut self) {
         self.grabs.clear();
-        (self.steps, self.last, self.problem) = (0, None, None);
+        (self.steps, self.last, self.problem, self.has_contact) = (0, None, None, true);
         self.notes = self.subject.simulation.notes();
         self.drawer = Drawer::new(&self.subject.scene, self.drawer.next_topology());
         self.clock.run(self.clock.is_running);
@@ -326,8 +332,7 @@ impl Live {
             elements: counts.elements,
             unknowns: counts.unknowns,
             has_stress: scene.solver.method.traits().no_stress.is_none(),
-            // Some families know none before the first step.
-            has_contact: self.steps == 0 || simulation.contact_forces().is_ok(),
+            has_contact: self.has_contact,
             notes: &self.notes,
             controls: controls(scene, simulation, &self.subject.steppers),
         };

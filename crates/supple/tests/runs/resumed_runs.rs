@@ -203,7 +203,7 @@ fn vertices_of_no_face_count_neither_for_height_nor_for_penetration() {
     assert_eq!((report.contacts, report.penetration), (0, 0.0));
 }
 
-/// Frames with contact forces are bit-identical too, and their forces carry the weight; frames without are as they always were.
+/// Frames with contact forces are bit-identical too, and their forces carry the weight.
 #[test]
 fn contact_forces_in_frames_carry_the_weight_and_are_bit_identical_when_resumed() {
     for (solver, allowed) in [("tolerance = 1e-8", 2e-3), ("method = \"hpbd\"", 2e-3)] {
