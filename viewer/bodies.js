@@ -1,12 +1,14 @@
-// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch, stress or the solver's hierarchy, and clipped
-// where interior cells are shown.
+// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch, stress, contact or the solver's hierarchy, and clipped
+// where interior cells are shown. Vertices that are left out of contact have a colour of their own in all of them.
 
 import * as THREE from "./three/three.module.js";
-import { BODIES, regionColour, roundedLimit, roundedUp, writeStress, writeStretch } from "./colours.js";
+import { BODIES, RELEASED, regionColour, roundedLimit, roundedUp, writeStress, writeStretch } from "./colours.js";
 
 const COLLIDER = 0xb0b0ae;
 /** The fraction of vertices whose stress the scale covers: otherwise pinned corners would dominate it. */
 const MOST_STRESSED = 0.99;
+/** The pressure in Pa below which the scale does not end. */
+const LEAST_PRESSURE = 1e-3;
 /** No clipping. */
 const WHOLE = [0, 0, 0, 1];
 
@@ -91,6 +93,7 @@ class Body {
     this.material = new THREE.MeshStandardMaterial({ color: this.plain, roughness: 0.78, metalness: 0, side: THREE.DoubleSide });
     this.cut = { value: new THREE.Vector4(...WHOLE) };
     this.place = null;
+    this.released = [];
     cutOpen(this.material, this.cut);
     this.mesh = new THREE.Mesh(this.geometry, this.material);
     this.mesh.castShadow = this.mesh.receiveShadow = true;
@@ -102,6 +105,22 @@ class Body {
     this.wire = new THREE.LineSegments(lines, new THREE.LineBasicMaterial({ color: 0x10161d, transparent: true, opacity: 0.32 }));
     this.wire.frustumCulled = false;
     this.wire.visible = false;
+  }
+
+  /** The body's own colour; at each vertex if some have another. */
+  paintPlain() {
+    if (this.released.length) {
+      for (let v = 0; v < this.vertices; v++) this.plain.toArray(this.colours, 3 * v);
+    }
+    this.showColours(this.released.length > 0);
+  }
+
+  /** Gives released vertices their colour, over any other. */
+  markReleased() {
+    if (!this.released.length) return;
+    const colour = new THREE.Color(RELEASED);
+    for (const v of this.released) colour.toArray(this.colours, 3 * v);
+    this.geometry.getAttribute("color").needsUpdate = true;
   }
 
   /** Updates the positions from a frame. */
@@ -156,6 +175,11 @@ class Body {
 
   paintStress(stress, limit) {
     for (let v = 0; v < this.vertices; v++) writeStress(this.colours, v, stress[v], limit);
+    this.showColours(true);
+  }
+
+  paintContact(pressure, limit) {
+    for (let v = 0; v < this.vertices; v++) writeStress(this.colours, v, pressure[v], limit);
     this.showColours(true);
   }
 
@@ -234,6 +258,9 @@ export class Bodies {
     this.colour = "plain";
     this.regions = null;
     this.stress = null;
+    this.pressure = null;
+    this.pressureLimit = 0;
+    this.released = [];
     this.limit = 1.005;
     this.stressLimits = new Map();
     this.stretch = { max: 1, mean: 1 };
@@ -261,7 +288,8 @@ export class Bodies {
       this.colliderGroup.add(plane);
     }
     this.group.add(this.colliderGroup);
-    this.regions = this.stress = null;
+    this.regions = this.stress = this.pressure = null;
+    this.pressureLimit = 0;
     this.limit = 1.005;
     this.stressLimits.clear();
     this.setWireframe(this.wireframe);
@@ -281,8 +309,21 @@ export class Bodies {
       collider.move(message.floats(3 * collider.vertices));
     }
     this.measure();
+    this.release(header.released);
     this.paint();
     return pins;
+  }
+
+  /** Takes the vertices that are left out of contact with a collider. */
+  release(released) {
+    const before = this.bodies.map((body) => body.released.length);
+    this.released = released;
+    for (const body of this.bodies) {
+      body.released = released.filter((list) => list.body === body.name).flatMap((list) => list.vertices);
+    }
+    // Regions are painted when they arrive: those of what is in contact again are painted here.
+    const isLess = this.bodies.some((body, k) => body.released.length < before[k]);
+    if (isLess && this.colour === "hierarchy" && this.regions) this.paintRegions(this.regions);
   }
 
   measure() {
@@ -305,15 +346,19 @@ export class Bodies {
       this.bodies.forEach((body) => body.paintStretch(this.limit));
     } else if (this.colour === "stress" && this.stress) {
       this.paintStress();
+    } else if (this.colour === "contact" && this.pressure) {
+      this.paintContact();
     } else if (this.colour !== "hierarchy" || !this.regions) {
-      this.bodies.forEach((body) => body.showColours(false));
+      this.bodies.forEach((body) => body.paintPlain());
     }
+    this.bodies.forEach((body) => body.markReleased());
   }
 
   setColour(colour) {
     this.colour = colour;
     this.limit = 1.005;
     this.stressLimits.clear();
+    this.pressureLimit = 0;
     this.paint();
     if (colour === "hierarchy" && this.regions) this.paintRegions(this.regions);
   }
@@ -325,14 +370,31 @@ export class Bodies {
     let first = 0;
     for (const body of this.bodies) {
       body.paintRegions(regions.subarray(first, first + body.vertices));
+      body.markReleased();
       first += body.vertices;
+    }
+  }
+
+  /** Updates the pressure of contact on each vertex of all bodies; none if it is not known. */
+  takeContact(pressure) {
+    this.pressure = pressure.length ? pressure : null;
+    if (this.colour === "contact") this.paint();
+  }
+
+  paintContact() {
+    const touched = this.pressure.filter((pressure) => pressure > 0).sort();
+    const most = touched[Math.floor(MOST_STRESSED * (touched.length - 1))] ?? 0;
+    this.pressureLimit = Math.max(this.pressureLimit, roundedUp(Math.max(most, LEAST_PRESSURE)));
+    let first = 0;
+    for (const body of this.bodies) {
+      body.paintContact(this.pressure.subarray(first, (first += body.vertices)), this.pressureLimit);
     }
   }
 
   /** Updates the stress of each vertex of all bodies, and the unit of each body. */
   takeStress(values, units) {
     this.stress = { values, units };
-    if (this.colour === "stress") this.paintStress();
+    if (this.colour === "stress") this.paint();
   }
 
   paintStress() {

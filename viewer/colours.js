@@ -2,6 +2,8 @@
 
 /** Muted colours, easy to distinguish, for bodies in the scene's order; they repeat. */
 export const BODIES = [0x4a7caa, 0xd67454, 0x689e7c, 0xdaaa52, 0x8e70a4, 0x4ca0a4, 0xc6768c, 0x967a62];
+/** Vertices that are left out of contact with a collider. */
+export const RELEASED = 0xcc14be;
 export const NO_REGION = 0xffffffff;
 
 // ColorBrewer's diverging map RdBu from blue (compressed) over near white to red (stretched).

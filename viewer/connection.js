@@ -5,6 +5,7 @@ const TOPOLOGY = 1;
 const FRAME = 2;
 const HIERARCHY = 3;
 const STRESS = 4;
+const CONTACT = 5;
 
 /** Reads a binary message: its header, and a reader for the numbers after it. */
 export function parse(buffer) {
@@ -22,7 +23,7 @@ export function parse(buffer) {
 }
 
 export class Connection {
-  /** `handlers` has `topology`, `frame`, `hierarchy`, `stress` for binary messages, one per type of text, `open` and `lost`. */
+  /** `handlers` has `topology`, `frame`, `hierarchy`, `stress`, `contact` for binary messages, one per type of text, `open` and `lost`. */
   constructor(handlers) {
     this.handlers = handlers;
     this.delay = 500;
@@ -57,6 +58,7 @@ export class Connection {
     if (message.kind === FRAME) this.handlers.frame(message);
     if (message.kind === HIERARCHY) this.handlers.hierarchy(message);
     if (message.kind === STRESS) this.handlers.stress(message);
+    if (message.kind === CONTACT) this.handlers.contact(message);
   }
 
   send(type, fields = {}) {

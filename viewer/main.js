@@ -2,7 +2,7 @@
 
 import { Vector3 } from "./three/three.module.js";
 import { Bodies } from "./bodies.js";
-import { NO_REGION, diverging, kindColour } from "./colours.js";
+import { NO_REGION, RELEASED, diverging, kindColour } from "./colours.js";
 import { Connection } from "./connection.js";
 import { Hand } from "./hand.js";
 import { Panel } from "./panel.js";
@@ -12,8 +12,10 @@ import { Stage } from "./stage.js";
 const $ = (id) => document.getElementById(id);
 /** Time between two requests of the solver's hierarchy, in milliseconds. */
 const HIERARCHY_EVERY = 400;
-/** The same for stress. */
+/** The same for stress and contact. */
 const STRESS_EVERY = 150;
+/** Lines about vertices that are left out of contact. */
+const RELEASED_LINES = 4;
 /** Screens on which the panel opens at the bottom. */
 const NARROW = "(max-width: 760px) and (min-height: 461px), (max-width: 560px)";
 /** Free space above the ground, relative to the size of the scene: for a run it is known how deep bodies have fallen so far. */
@@ -70,6 +72,7 @@ const connection = new Connection({
   frame: takeFrame,
   hierarchy: takeHierarchy,
   stress: takeStress,
+  contact: takeContact,
 });
 
 /* What the program sends. */
@@ -105,10 +108,13 @@ function takeState(next) {
 /** Unavailable colours show the reason. */
 function offerColours(isLive) {
   const reasons = [];
-  if (!isLive) reasons.push("A recorded run only contains positions: view the scene to see stress and the solver's hierarchy.");
+  if (!isLive) reasons.push("A recorded run has no stress and no hierarchy: view the scene to see them.");
+  if (!isLive && !state.has_contact) reasons.push("It has no contact forces: run the scene with --contact-forces.");
+  if (isLive && !state.has_contact) reasons.push("This method knows no contact forces.");
   if (isLive && !state.has_stress) reasons.push("This method has no stress: it has springs in place of an elastic law.");
   choiceOf("hierarchy").disabled = !isLive;
   choiceOf("stress").disabled = !isLive || !state.has_stress;
+  choiceOf("contact").disabled = !state.has_contact;
   $("colour-hint").textContent = reasons.join(" ");
   $("colour-hint").hidden = !reasons.length;
   if (choiceOf(bodies.colour).disabled) setColour("plain");
@@ -159,7 +165,8 @@ function takeFrame(message) {
   showClock();
   showLegend();
   if (bodies.colour === "hierarchy") askHierarchy();
-  if (bodies.colour === "stress") askStress();
+  askValues();
+  showReleased(header.released);
   stage.invalidate(() => {
     framesDrawn++;
     send("drawn");
@@ -180,17 +187,41 @@ function askHierarchyAnew() {
   askHierarchy();
 }
 
-function askStress() {
-  if (state?.mode !== "live" || !state.has_stress) return;
+/** Requests the values of vertices that colours show. */
+function askValues() {
+  const { colour } = bodies;
+  const isKnown = { stress: state?.mode === "live" && state.has_stress, contact: state?.has_contact };
+  if (!isKnown[colour]) return;
   // The last frame before a pause is also requested, once it is due.
   clearTimeout(stressDue);
   const wait = stressAsked + STRESS_EVERY - performance.now();
   if (wait > 0) {
-    stressDue = setTimeout(askStress, wait);
+    stressDue = setTimeout(askValues, wait);
     return;
   }
   stressAsked = performance.now();
-  send("stress");
+  send(colour);
+}
+
+function takeContact(message) {
+  if (message.header.topology !== bodies.topology) return;
+  bodies.takeContact(message.floats(message.header.points));
+  showLegend();
+  stage.invalidate();
+}
+
+/** Names what is left out of contact, and with what. */
+function showReleased(released) {
+  $("released").hidden = !released.length;
+  const texts = released.slice(0, RELEASED_LINES).map(({ body, collider, vertices }) => `${vertices.length.toLocaleString("en")} of ${body} with ${collider}`);
+  if (released.length > RELEASED_LINES) texts.push(`and ${released.length - RELEASED_LINES} more colliders`);
+  const items = texts.map((text) => {
+    const item = document.createElement("li");
+    item.textContent = text;
+    item.style.setProperty("--key", `#${RELEASED.toString(16).padStart(6, "0")}`);
+    return item;
+  });
+  $("released-list").replaceChildren(...items);
 }
 
 function takeStress(message) {
@@ -318,6 +349,10 @@ function scale() {
     const label = (share) => limits.map(([unit, limit]) => stressText(share * limit, unit)).join(", ");
     return { title: "stress (von Mises)", labels: shares.map(label), place: (share) => share };
   }
+  if (bodies.colour === "contact" && bodies.pressure) {
+    const label = (share) => stressText(share * bodies.pressureLimit, "Pa");
+    return { title: "contact pressure", labels: shares.map(label), place: (share) => share };
+  }
   return null;
 }
 
@@ -401,14 +436,14 @@ function setColour(colour) {
   bodies.setColour(colour);
   if (colour === "hierarchy") askHierarchyAnew();
   stressAsked = 0;
-  if (colour === "stress") askStress();
+  askValues();
   showHierarchy();
   showLegend();
   stage.invalidate();
 }
 
 function nextColour() {
-  const order = ["plain", "stretch", "stress", "hierarchy"].filter((colour) => !choiceOf(colour).disabled);
+  const order = ["plain", "stretch", "stress", "contact", "hierarchy"].filter((colour) => !choiceOf(colour).disabled);
   setColour(order[(order.indexOf(bodies.colour) + 1) % order.length]);
 }
 
@@ -506,6 +541,8 @@ window.supple = {
   get frame() { return lastFrame; },
   get levels() { return levels; },
   get stress() { return bodies.stress && { units: bodies.stress.units, most: Math.max(...bodies.stress.values) }; },
+  get contact() { return bodies.pressure && { pressure: [...bodies.pressure], limit: bodies.pressureLimit }; },
+  get released() { return bodies.released; },
   get pins() { return stage.pinPlaces.length / 3; },
   get ground() { return stage.groundHeight; },
   get lowest() { return bodies.bounds().min.y; },

@@ -177,6 +177,9 @@ pub(crate) struct Run {
     /// Records every state that a step accepts in `states` of the folder, for an audit of crossings
     #[arg(long)]
     pub record_states: bool,
+    /// Stores force and pressure of contact on every vertex with each frame
+    #[arg(long)]
+    pub contact_forces: bool,
     /// Resume from the latest valid checkpoint in the folder
     #[arg(long, requires = "out")]
     pub resume: bool,
@@ -195,6 +198,8 @@ pub(crate) enum Color {
     Stretch,
     /// Von Mises stress: in Pa for solids, in N/m for cloth
     Stress,
+    /// Pressure of contact in Pa, and vertices that are left out of contact; of a run if it was made with `--contact-forces`
+    Contact,
     /// The solver's hierarchy: regions of coarse nodes, domains or coarse particles, and a slice through octants or cells
     Hierarchy,
 }

@@ -12,7 +12,7 @@ use supple::Error;
 use supple::linear::Simd;
 use supple::output::ExportFormat;
 use supple::scene::{Pose, Scene as EngineScene};
-use supple::simulation::{FrameReport, Simulation as Engine, StepReport};
+use supple::simulation::{FrameReport, ReleasedVertices, Simulation as Engine, StepReport, Wrench};
 
 use crate::errors::{exception, invalid};
 use crate::numpy_points::{indices, owned, points, shared};
@@ -25,6 +25,20 @@ use crate::targets::{SavedTargets, Targets};
 
 /// Maximum difference in seconds between a frame's time and the sum of the steps.
 const FRAME_TIME_TOLERANCE: f64 = 1e-9;
+
+/// A force and its torque.
+type WrenchPair = ([f64; 3], [f64; 3]);
+/// Forces and pressures on vertices, on colliders by name, and of the second of two bodies on the first.
+type ContactArrays<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Vec<(String, WrenchPair)>,
+    Vec<((String, String), WrenchPair)>,
+);
+
+fn pair(wrench: &Wrench) -> WrenchPair {
+    (wrench.force.to_array(), wrench.torque.to_array())
+}
 
 /// A simulation of a scene. Only one thread may use it at a time; others get an exception.
 #[pyclass(frozen, module = "supple._native")]
@@ -110,6 +124,31 @@ impl Simulation {
         let state = &mut *guard;
         let stress = in_pool(py, move || state.engine.stress())?.map_err(exception)?;
         Ok(PyArray1::from_vec(py, stress.of_point))
+    }
+
+    /// The forces of contact at the end of the last step: on every vertex, their pressure, on every collider, and between bodies.
+    fn contact_forces<'py>(&self, py: Python<'py>) -> PyResult<ContactArrays<'py>> {
+        let guard = self.lock()?;
+        let forces = guard.engine.contact_forces().map_err(exception)?;
+        let scene_state = guard.engine.scene_state();
+        let colliders = scene_state.colliders.iter().zip(&forces.on_colliders);
+        let colliders = colliders.map(|((_, collider), wrench)| (collider.name.clone(), pair(wrench)));
+        let body = |number: usize| scene_state.bodies[number].name.clone();
+        let pairs = forces.between_bodies.iter();
+        let pairs = pairs.map(|([first, second], wrench)| ((body(*first), body(*second)), pair(wrench)));
+        let (colliders, pairs) = (colliders.collect(), pairs.collect());
+        drop(guard);
+        Ok((owned(py, forces.on_points), PyArray1::from_vec(py, forces.pressure), colliders, pairs))
+    }
+
+    /// The vertices that are left out of contact: body, collider, and numbers of the body's vertices.
+    fn released<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, String, Bound<'py, PyArray1<i64>>)>> {
+        let released = self.lock()?.engine.released();
+        let one = |released: ReleasedVertices| {
+            let vertices = released.vertices.into_iter().map(i64::from).collect();
+            (released.body, released.collider, PyArray1::from_vec(py, vertices))
+        };
+        Ok(released.into_iter().map(one).collect())
     }
 
     /// Triangles of all surfaces, with vertices numbered as in `positions`.

@@ -23,6 +23,9 @@ const GOLDEN_TURN: f64 = 0.618_033_988_749_894_9;
 /// The colour of colliders that have none of their own.
 pub(super) const COLLIDER: Rgb = [176, 176, 174];
 
+/// The colour of vertices that are left out of contact: in neither half of the diverging map, nor that of a body.
+pub(super) const RELEASED: Rgb = [204, 20, 190];
+
 /// ColorBrewer's diverging map `RdBu` from blue (compressed) over near white to red (stretched).
 const DIVERGING: [Rgb; 9] = [
     [33, 102, 172],

@@ -9,7 +9,7 @@ use super::camera::Stage;
 use super::colors;
 use super::normals::{split_at_creases, vertex_normals};
 use super::survey::vertex_stretches;
-use super::{ColliderMesh, Overlay, RenderScene};
+use super::{ColliderMesh, ColorBy, Overlay, RenderScene};
 use supple::mesh::SurfaceMesh;
 use supple::output::FrameBody;
 use supple::simulation::{Slice, SlicedCell};
@@ -73,6 +73,9 @@ enum Paint<'a> {
     Regions(&'a [u32]),
     /// The stress of each vertex, up to this limit.
     Stress(&'a [f64], f64),
+    /// The pressure of contact on each vertex, up to this limit, and the released vertices over all bodies with the number of the body's
+    /// first vertex.
+    Contact(&'a [f32], f64, (&'a [u32], usize)),
 }
 
 /// Fraction of a cell drawn along its sides: the gaps separate cells.
@@ -88,8 +91,13 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// All bodies and colliders of a scene; `limit` is the end of the scale of stretch or stress, if colours show one.
-    pub(super) fn new(scene: &RenderScene, stage: &Stage, limit: Option<f64>) -> Self {
+    /// All bodies and colliders of a scene; the colour scale has its limit.
+    pub(super) fn new(scene: &RenderScene, stage: &Stage, color: ColorBy) -> Self {
+        let (limit, shows_stretch) = match color {
+            ColorBy::Stretch { limit } => (limit, true),
+            ColorBy::Stress { limit } | ColorBy::Contact { limit } => (limit, false),
+            ColorBy::Plain => (None, false),
+        };
         let mut drawing = Self::default();
         let cut = match scene.overlay {
             Overlay::Hierarchy { cells, slice, .. } if !cells.is_empty() => Some(*slice),
@@ -106,7 +114,11 @@ impl Drawing {
                 (Overlay::Stress(stress), Some(limit)) if stress.has_first_unit(index) => {
                     Paint::Stress(&stress.of_point[points], limit)
                 }
-                (Overlay::None, Some(limit)) => Paint::Stretch(limit),
+                (Overlay::Contact { pressure, released }, Some(limit)) => {
+                    let start = points.start;
+                    Paint::Contact(&pressure[points], limit, (released, start))
+                }
+                (Overlay::None, Some(limit)) if shows_stretch => Paint::Stretch(limit),
                 _ => Paint::Body(index),
             };
             drawing.add_body(body, paint, stage, cut);
@@ -156,6 +168,18 @@ impl Drawing {
             Paint::Stress(stress, limit) => {
                 let color = |s: &f64| colors::diverging((s / limit) as f32) * 0.86;
                 (stress.iter().map(color).collect(), SurfaceKind::Measured)
+            }
+            Paint::Contact(pressure, limit, (released, first)) => {
+                let color = |p: &f32| colors::diverging((f64::from(*p) / limit) as f32) * 0.86;
+                let mut colors: Vec<Vec3> = pressure.iter().map(color).collect();
+                for vertex in released.iter().filter_map(|vertex| (*vertex as usize).checked_sub(first)) {
+                    colors
+                        .iter_mut()
+                        .skip(vertex)
+                        .take(1)
+                        .for_each(|c| *c = colors::linear(colors::RELEASED));
+                }
+                (colors, SurfaceKind::Measured)
             }
         };
         let mut part = SurfacePart { rest: mesh.positions.clone(), positions, colors, triangles, edges };

@@ -15,6 +15,9 @@ const BAR_HEIGHT: f32 = 0.3;
 /// Half the width of a stroke over the height of a letter.
 const STROKE: f32 = 0.055;
 
+/// The name of vertices that are left out of contact.
+const RELEASED: &str = "released";
+
 /// A stroke of a letter; y is up from the base line and a capital is 1 high.
 enum Stroke {
     Line([f32; 4]),
@@ -31,17 +34,34 @@ pub(super) struct ColorScale {
     labels: Vec<(f64, String)>,
     /// Centre and upper end of the diverging map.
     map: [f64; 2],
+    /// Whether the colour of released vertices is explained above it.
+    names_released: bool,
 }
 
 impl ColorScale {
     /// Scale of stretch up to `limit`, and as far below 1, but not below 0.
     pub(super) fn stretch(limit: f64) -> Self {
         let range = [lowest(limit), limit];
-        Self { title: "stretch".into(), range, labels: labels(limit), map: [1.0, limit] }
+        Self {
+            title: "stretch".into(),
+            range,
+            labels: labels(limit),
+            map: [1.0, limit],
+            names_released: false,
+        }
     }
 
     /// Scale of stress from 0 up to `limit`.
     pub(super) fn stress(limit: f64, unit: StressUnit) -> Self {
+        Self::from_zero("stress", limit, unit.symbol())
+    }
+
+    /// Scale of the pressure of contact from 0 up to `limit` Pa.
+    pub(super) fn contact(limit: f64, names_released: bool) -> Self {
+        Self { names_released, ..Self::from_zero("contact", limit, StressUnit::Pascal.symbol()) }
+    }
+
+    fn from_zero(what: &str, limit: f64, unit: &str) -> Self {
         let (factor, prefix) = match limit {
             1e6.. => (1e6, "M"),
             1e3.. => (1e3, "k"),
@@ -51,8 +71,9 @@ impl ColorScale {
             let value = 0.25 * f64::from(quarter) * limit;
             (value, format!("{}", (1e4 * value / factor).round() / 1e4))
         };
-        let title = format!("stress {prefix}{}", unit.symbol());
-        Self { title, range: [0.0, limit], labels: (0..=4).map(label).collect(), map: [0.0, limit] }
+        let title = format!("{what} {prefix}{unit}");
+        let labels = (0..=4).map(label).collect();
+        Self { title, range: [0.0, limit], labels, map: [0.0, limit], names_released: false }
     }
 
     fn color(&self, value: f64) -> f32 {
@@ -65,7 +86,8 @@ pub(super) fn draw(image: &mut Image, scale: &ColorScale) {
     let letter = (image.height() as f32 * LETTER_HEIGHT).max(SMALLEST_LETTER);
     let named = scale.labels.iter().map(|(_, text)| width(text)).fold(0.0, f32::max) * letter;
     let size = Vec2::new(letter, image.height() as f32 * BAR_HEIGHT).round();
-    let widest = (0.7 * letter + size.x + named).max(width(&scale.title) * letter);
+    let key = if scale.names_released { 1.6 + width(RELEASED) } else { 0.0 };
+    let widest = (0.7 * letter + size.x + named).max(width(&scale.title).max(key) * letter);
     let margin = 1.6 * letter;
     let left = (image.width() as f32 - margin - widest).round();
     let bottom = (image.height() as f32 - margin).round();
@@ -75,7 +97,21 @@ pub(super) fn draw(image: &mut Image, scale: &ColorScale) {
         let start = Vec2::new(left + size.x + 0.6 * letter, y + 0.5 * letter);
         write(image, text, start, letter);
     }
-    write(image, &scale.title, Vec2::new(left, bottom - size.y - 1.4 * letter), letter);
+    let above = bottom - size.y - 1.4 * letter;
+    write(image, &scale.title, Vec2::new(left, above), letter);
+    if scale.names_released {
+        swatch(image, Vec2::new(left, above - 2.0 * letter), letter, colors::RELEASED);
+        write(image, RELEASED, Vec2::new(left + 1.6 * letter, above - 2.0 * letter), letter);
+    }
+}
+
+/// A square of a colour above a corner.
+fn swatch(image: &mut Image, low_left: Vec2, side: f32, color: [u8; 3]) {
+    for row in 0..side as i64 {
+        for column in 0..side as i64 {
+            blend(image, low_left.x as i64 + column, low_left.y as i64 - 1 - row, color, 1.0);
+        }
+    }
 }
 
 /// The minimum of the scale of stretch: as far below 1 as the limit is above it, but not below 0.
@@ -225,6 +261,14 @@ fn glyph(c: char) -> (Vec<Stroke>, f32) {
         'k' => {
             vec![Line([0.04, 0.0, 0.04, 1.0]), Line([0.4, 0.66, 0.04, 0.28]), Line([0.16, 0.41, 0.43, 0.0])]
         }
+        'o' => vec![Arc([0.24, 0.34], [0.23, 0.34], [0.0, 360.0])],
+        'n' => vec![
+            Line([0.04, 0.0, 0.04, 0.68]),
+            Arc([0.24, 0.42], [0.2, 0.26], [180.0, 0.0]),
+            Line([0.44, 0.42, 0.44, 0.0]),
+        ],
+        'd' => vec![Arc([0.23, 0.34], [0.22, 0.34], [0.0, 360.0]), Line([0.45, 1.0, 0.45, 0.0])],
+        'l' => return (vec![Line([0.06, 0.0, 0.06, 1.0])], 0.32),
         'm' => {
             let arch = |x: f32| Arc([x, 0.45], [0.16, 0.23], [180.0, 0.0]);
             let leg = |x: f32| Line([x, 0.45, x, 0.0]);
@@ -264,7 +308,7 @@ mod tests {
 
     #[test]
     fn every_character_of_every_label_has_a_shape() {
-        for c in "0123456789.stretchMkPaN/m".chars() {
+        for c in "0123456789.stretchMkPaN/mcontactreleased".chars() {
             assert!(!glyph(c).0.is_empty(), "{c}");
         }
     }

@@ -85,6 +85,11 @@ pub enum ColorBy {
         /// The stress shown as the deepest red, above 0; `None` takes it from the data.
         limit: Option<f64>,
     },
+    /// The pressure of contact ([`Overlay::Contact`]), white to red from 0, with a legend.
+    Contact {
+        /// The pressure in Pa shown as the deepest red, above 0; `None` takes it from the data.
+        limit: Option<f64>,
+    },
 }
 
 /// The height of the ground.
@@ -173,6 +178,9 @@ impl RenderOptions {
         if fixed.color == (ColorBy::Stress { limit: None }) {
             fixed.color = ColorBy::Stress { limit: Some(survey.stress_limit()) };
         }
+        if fixed.color == (ColorBy::Contact { limit: None }) {
+            fixed.color = ColorBy::Contact { limit: Some(survey.pressure_limit()) };
+        }
         fixed
     }
 
@@ -206,6 +214,13 @@ impl RenderOptions {
         {
             return Err(Error::Invalid(format!(
                 "the colour scale ends at a stress of {limit}; use more than 0"
+            )));
+        }
+        if let ColorBy::Contact { limit: Some(limit) } = self.color
+            && !(limit > 0.0 && limit.is_finite())
+        {
+            return Err(Error::Invalid(format!(
+                "the colour scale ends at a pressure of {limit} Pa; use more than 0"
             )));
         }
         match self.camera {
@@ -246,6 +261,13 @@ pub enum Overlay {
     },
     /// Stress, for [`ColorBy::Stress`]. Bodies whose unit differs from the first are drawn in their own colours.
     Stress(Stress),
+    /// Contact, for [`ColorBy::Contact`].
+    Contact {
+        /// The pressure on every vertex of all bodies in Pa, in the order of bodies.
+        pressure: Vec<f32>,
+        /// Vertices that are left out of contact with a collider, numbered over all bodies: they have a colour of their own.
+        released: Vec<u32>,
+    },
 }
 
 /// The bodies and colliders to draw.
@@ -265,6 +287,7 @@ impl RenderScene<'_> {
         let given = match self.overlay {
             Overlay::Hierarchy { regions, .. } if !regions.is_empty() => Some(("regions", regions.len())),
             Overlay::Stress(stress) => Some(("stresses", stress.of_point.len())),
+            Overlay::Contact { pressure, .. } => Some(("pressures", pressure.len())),
             _ => None,
         };
         if let Some((what, count)) = given
@@ -272,6 +295,13 @@ impl RenderScene<'_> {
         {
             return Err(Error::Invalid(format!(
                 "got {count} {what} for the {vertices} vertices of all bodies"
+            )));
+        }
+        if let Overlay::Contact { released, .. } = self.overlay
+            && let Some(vertex) = released.iter().find(|vertex| **vertex as usize >= vertices)
+        {
+            return Err(Error::Invalid(format!(
+                "vertex {vertex} is released, but there are {vertices} of all bodies"
             )));
         }
         for body in &self.frame.bodies {
@@ -316,12 +346,12 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         CameraChoice::Auto => unreachable!("a survey fixes the camera"),
     };
     let limit = match options.color {
-        ColorBy::Stretch { limit } | ColorBy::Stress { limit } => limit,
+        ColorBy::Stretch { limit } | ColorBy::Stress { limit } | ColorBy::Contact { limit } => limit,
         ColorBy::Plain => None,
     };
     let stage = camera::Stage::new(&camera);
     let view = camera::StageView::new(&camera, &stage, options.width, options.height);
-    let drawing = drawing::Drawing::new(scene, &stage, limit);
+    let drawing = drawing::Drawing::new(scene, &stage, options.color);
     let ground = match options.ground {
         Ground::Height(y) => Some(stage.height(y)),
         Ground::Lowest | Ground::Hidden => None,
@@ -344,6 +374,9 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         (ColorBy::Stress { .. }, Some(limit), Overlay::Stress(Stress { bodies, .. })) => {
             let unit = bodies.first().map_or(StressUnit::Pascal, |body| body.0);
             legend::draw(&mut image, &ColorScale::stress(limit, unit));
+        }
+        (ColorBy::Contact { .. }, Some(limit), Overlay::Contact { released, .. }) => {
+            legend::draw(&mut image, &ColorScale::contact(limit, !released.is_empty()));
         }
         _ => {}
     }

@@ -18,6 +18,7 @@ pub struct Survey {
     framing: Framing,
     largest_deviation: f64,
     largest_stress: f64,
+    largest_pressure: f64,
 }
 
 impl Survey {
@@ -25,7 +26,14 @@ impl Survey {
     pub fn new(options: &RenderOptions) -> Self {
         let aspect = f64::from(options.width.max(1)) / f64::from(options.height.max(1));
         let framing = Framing::new(aspect);
-        Self { bodies: None, bounds: None, framing, largest_deviation: 0.0, largest_stress: 0.0 }
+        Self {
+            bodies: None,
+            bounds: None,
+            framing,
+            largest_deviation: 0.0,
+            largest_stress: 0.0,
+            largest_pressure: 0.0,
+        }
     }
 
     /// Adds a frame. Stretch is measured only if the options show it and leave its limit open.
@@ -42,6 +50,9 @@ impl Survey {
         }
         if let Overlay::Stress(stress) = scene.overlay {
             self.largest_stress = self.largest_stress.max(most_stress(stress));
+        }
+        if let Overlay::Contact { pressure, .. } = scene.overlay {
+            self.largest_pressure = self.largest_pressure.max(most_pressure(pressure));
         }
         // A wide floor must not shrink everything else: colliders only count close to the bodies.
         let near = self.bodies.map(|b| b.surroundings());
@@ -83,6 +94,19 @@ impl Survey {
     pub fn stress_limit(&self) -> f64 {
         rounded_up(self.largest_stress.clamp(1e-3, 1e15))
     }
+
+    /// The pressure in Pa at the end of the colour scale: one in a hundred of the vertices that are touched may exceed it.
+    pub fn pressure_limit(&self) -> f64 {
+        rounded_up(self.largest_pressure.clamp(1e-3, 1e15))
+    }
+}
+
+/// The pressure that nearly all touched vertices stay below.
+fn most_pressure(pressure: &[f32]) -> f64 {
+    let mut touched: Vec<f32> = pressure.iter().copied().filter(|pressure| *pressure > 0.0).collect();
+    touched.sort_unstable_by(f32::total_cmp);
+    let place = (MOST_STRESSED * touched.len().saturating_sub(1) as f64) as usize;
+    touched.get(place).copied().map_or(0.0, f64::from)
 }
 
 /// Fraction of all vertices whose stress the scale covers: otherwise pinned corners would dominate it.
@@ -161,8 +185,11 @@ mod tests {
             supple::mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
         let positions = cube.positions.iter().map(|p| p.as_vec3()).collect();
         let surface = FrameSurface { name: "cube".into(), mesh: cube, file_from_world: DMat3::IDENTITY };
-        let frame =
-            Frame { index: 0, time: 0.0, bodies: vec![FrameBody { surface: surface.into(), positions }] };
+        let frame = Frame {
+            index: 0,
+            time: 0.0,
+            bodies: vec![FrameBody { surface: surface.into(), positions, contact: None }],
+        };
         let floor = ColliderMesh {
             name: "floor".into(),
             positions: corners(-500.0, 500.0, [-9.0, 0.0]),

@@ -14,7 +14,7 @@ fn body(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> FrameBody {
     let current = positions.iter().map(|p| p.as_vec3()).collect();
     let mesh = SurfaceMesh::from_triangles(positions, triangles);
     let surface = FrameSurface { name: "body".into(), mesh, file_from_world: DMat3::IDENTITY };
-    FrameBody { surface: Arc::new(surface), positions: current }
+    FrameBody { surface: Arc::new(surface), positions: current, contact: None }
 }
 
 fn frame(bodies: Vec<FrameBody>) -> Frame {
@@ -119,8 +119,11 @@ fn the_shadow_of_a_square_lands_where_the_light_puts_it() {
     let view = camera::StageView::new(&camera, &stage, 100, 100);
     let (height, half) = (0.8, 0.5);
     let frame = frame(vec![quad(DVec3::Y * height, DVec3::X * half, DVec3::NEG_Z * half)]);
-    let drawing =
-        Drawing::new(&RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None }, &stage, None);
+    let drawing = Drawing::new(
+        &RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None },
+        &stage,
+        ColorBy::Plain,
+    );
     let lighting = Lighting::new(&drawing, &view, Some(stage.height(0.0)));
     let key = lighting.key();
     let shift = key * (-stage.height(height) / key.y);
@@ -154,7 +157,7 @@ fn lit_slopes_cast_no_shadow_on_themselves() {
         let drawing = Drawing::new(
             &RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None },
             &stage,
-            None,
+            ColorBy::Plain,
         );
         let lighting = Lighting::new(&drawing, &view, None);
         let normal = (tilt * DVec3::Y).as_vec3();
@@ -181,8 +184,11 @@ fn open_ground_sees_all_of_the_sky_and_a_wall_half() {
         quad(DVec3::new(1.6, 0.0, 0.0), DVec3::Z * 0.2, DVec3::NEG_Y * 0.2),
     ];
     let frame = frame(bodies);
-    let drawing =
-        Drawing::new(&RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None }, &stage, None);
+    let drawing = Drawing::new(
+        &RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None },
+        &stage,
+        ColorBy::Plain,
+    );
     let sky = ambient::Sky::new(&drawing).on_vertices(&drawing);
     for (vertex, sides) in drawing.vertices.iter().zip(sky) {
         if vertex.normal.y > 0.9 {

@@ -6,7 +6,9 @@ use anyhow::anyhow;
 use supple::FileError;
 use supple::output::{Frame, FrameCache};
 use supple::scene::Scene;
-use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run_with};
+use supple::simulation::{
+    FrameReport, HierarchyLevel, NO_REGION, ReleasedVertices, Simulation, reports_of_run, scene_of_run_with,
+};
 use supple_render::Overlay;
 
 use super::spool::{ShownFrame, Spool};
@@ -20,12 +22,20 @@ use crate::scenes::choose;
 pub(super) struct FrameSource {
     pub(super) scene: Scene,
     /// The available frames, if it is a run.
-    cache: Option<FrameCache>,
+    recorded: Option<RecordedFrames>,
+}
+
+/// The frames of a run on disk.
+pub(super) struct RecordedFrames {
+    cache: FrameCache,
+    /// The reports, if released vertices are shown.
+    reports: Vec<FrameReport>,
+    color: Color,
 }
 
 /// Collected frames that can be read in any order.
 pub(super) enum FrameSequence {
-    OfRun { cache: FrameCache, numbers: Vec<u32> },
+    OfRun { recorded: RecordedFrames, numbers: Vec<u32> },
     Simulated(Spool),
 }
 
@@ -34,7 +44,7 @@ impl FrameSource {
     pub(super) fn open(options: &Render, common: &Common) -> Result<Self, Failure> {
         let folder = Path::new(&options.source);
         if !folder.is_dir() {
-            return Ok(Self { scene: choose(&options.source, &options.choice, common)?, cache: None });
+            return Ok(Self { scene: choose(&options.source, &options.choice, common)?, recorded: None });
         }
         if options.choice.changes_something() {
             let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
@@ -43,7 +53,7 @@ impl FrameSource {
         if let Some(what) = match options.color {
             Color::Hierarchy => Some("the solver's hierarchy"),
             Color::Stress => Some("stress"),
-            Color::Plain | Color::Stretch => None,
+            Color::Plain | Color::Stretch | Color::Contact => None,
         } {
             let problem =
                 format!("is a run, whose frames contain positions but not {what}: use the scene instead");
@@ -51,7 +61,11 @@ impl FrameSource {
         }
         let scene = scene_of_run_with(folder, &common.steppers).map_err(Failure::usage)?;
         let cache = FrameCache::open(folder).map_err(Failure::usage)?;
-        Ok(Self { scene, cache: Some(cache) })
+        let reports = match options.color {
+            Color::Contact => reports_of_run(folder).map_err(Failure::usage)?,
+            _ => Vec::new(),
+        };
+        Ok(Self { scene, recorded: Some(RecordedFrames { cache, reports, color: options.color }) })
     }
 
     /// The frames to draw: all (or every n-th) for an animation, one for a picture. `visit` is called once for each.
@@ -62,14 +76,20 @@ impl FrameSource {
         common: &Common,
         visit: &mut dyn FnMut(&ShownFrame),
     ) -> Result<FrameSequence, Failure> {
-        match self.cache {
-            Some(cache) => {
-                let numbers = numbers_to_draw(&cache, options, animated)?;
+        match self.recorded {
+            Some(recorded) => {
+                let numbers = numbers_to_draw(&recorded.cache, options, animated)?;
+                let mut has_contact = false;
                 for &number in &numbers {
-                    visit(&plain(cache.read(number).map_err(Failure::usage)?));
+                    let shown = recorded.read(number)?;
+                    has_contact |= matches!(shown.overlay, Overlay::Contact { .. });
+                    visit(&shown);
                     stop_if_interrupted(options, || format!("reading frame {number}"))?;
                 }
-                Ok(FrameSequence::OfRun { cache, numbers })
+                if matches!(options.color, Color::Contact) && !has_contact {
+                    return Err(Failure::usage(anyhow!("{} {NO_CONTACT}", options.source)));
+                }
+                Ok(FrameSequence::OfRun { recorded, numbers })
             }
             None => simulate(&self.scene, options, animated, common, visit).map(FrameSequence::Simulated),
         }
@@ -87,7 +107,7 @@ impl FrameSequence {
     /// The frame at an index, which must be below [`FrameSequence::len`].
     pub(super) fn read(&mut self, place: usize) -> Result<ShownFrame, Failure> {
         match self {
-            Self::OfRun { cache, numbers } => Ok(plain(cache.read(numbers[place]).map_err(Failure::usage)?)),
+            Self::OfRun { recorded, numbers } => recorded.read(numbers[place]),
             Self::Simulated(spool) => {
                 let problem = |error| anyhow!("cannot read a frame back from the temporary file: {error}");
                 spool.read(place).map_err(|error| Failure::running(problem(error)))
@@ -96,9 +116,40 @@ impl FrameSequence {
     }
 }
 
-/// A frame without colours or overlay.
-fn plain(frame: Frame) -> ShownFrame {
-    ShownFrame { frame, overlay: Overlay::None }
+/// Why contact cannot be shown.
+const NO_CONTACT: &str =
+    "has frames without contact forces: run it again with `--contact-forces`, or use the scene instead";
+
+impl RecordedFrames {
+    /// A frame, with contact if colours show it and the frame has it.
+    fn read(&self, number: u32) -> Result<ShownFrame, Failure> {
+        let frame = self.cache.read(number).map_err(Failure::usage)?;
+        let report = self.reports.iter().rev().find(|report| report.frame == number);
+        let released = report.map_or(&[][..], |report| &report.released);
+        let overlay = match self.color {
+            Color::Contact => contact_overlay(&frame, released).unwrap_or_default(),
+            _ => Overlay::None,
+        };
+        Ok(ShownFrame { frame, overlay })
+    }
+}
+
+/// Pressure and released vertices of a frame with contact forces.
+fn contact_overlay(frame: &Frame, released: &[ReleasedVertices]) -> Option<Overlay> {
+    if frame.bodies.iter().all(|body| body.contact.is_none()) {
+        return None;
+    }
+    let (mut pressure, mut numbers) = (Vec::new(), Vec::new());
+    for body in &frame.bodies {
+        let first = pressure.len() as u32;
+        let own = released.iter().filter(|released| released.body == body.surface.name);
+        numbers.extend(own.flat_map(|released| &released.vertices).map(|vertex| first + vertex));
+        match &body.contact {
+            Some(contact) => pressure.extend_from_slice(&contact.pressure),
+            None => pressure.resize(pressure.len() + body.positions.len(), 0.0),
+        }
+    }
+    Some(Overlay::Contact { pressure, released: numbers })
 }
 
 /// Fails if Ctrl-C was pressed; `after` describes the completed work.
@@ -146,7 +197,7 @@ fn simulate(
         let is_drawn = if animated { frame.is_multiple_of(every) } else { frame == last };
         if is_drawn {
             let shown =
-                ShownFrame { frame: simulation.frame(frame), overlay: overlay(&simulation, options)? };
+                ShownFrame { frame: simulation.frame(frame), overlay: overlay(&simulation, options, frame)? };
             visit(&shown);
             spool.push(&shown).map_err(disk_error)?;
         }
@@ -158,8 +209,14 @@ fn simulate(
 }
 
 /// The solver's data for the colours; the hierarchy does not exist before the first step.
-fn overlay(simulation: &Simulation, options: &Render) -> Result<Overlay, Failure> {
+fn overlay(simulation: &Simulation, options: &Render, frame: u32) -> Result<Overlay, Failure> {
     match options.color {
+        Color::Contact => match simulation.frame_with_contact(frame) {
+            Ok(frame) => Ok(contact_overlay(&frame, &simulation.released()).unwrap_or_default()),
+            // At the start some families know no forces yet.
+            Err(_) if frame == 0 => Ok(Overlay::None),
+            Err(problem) => Err(Failure::usage(problem)),
+        },
         Color::Stress => simulation.stress().map(Overlay::Stress).map_err(Failure::usage),
         Color::Hierarchy if simulation.time() > 0.0 => hierarchy(simulation, options),
         _ => Ok(Overlay::None),

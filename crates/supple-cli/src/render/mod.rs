@@ -150,6 +150,7 @@ fn render_options(options: &Render) -> Result<RenderOptions, Failure> {
         Color::Plain | Color::Hierarchy => ColorBy::Plain,
         Color::Stretch => ColorBy::Stretch { limit: None },
         Color::Stress => ColorBy::Stress { limit: None },
+        Color::Contact => ColorBy::Contact { limit: None },
     };
     Ok(RenderOptions {
         width,

@@ -38,6 +38,7 @@ enum OverlayEntry {
     None,
     Hierarchy { regions: usize, cells: usize, slice: Slice },
     Stress(Vec<(StressUnit, usize)>),
+    Contact { pressure: usize, released: usize },
 }
 
 impl Spool {
@@ -80,6 +81,11 @@ impl Spool {
                 self.push_words(stress.of_point.iter().map(|stress| (*stress as f32).to_bits()))?;
                 Ok(OverlayEntry::Stress(stress.bodies.clone()))
             }
+            Overlay::Contact { pressure, released } => {
+                self.push_words(pressure.iter().map(|pressure| pressure.to_bits()))?;
+                self.push_words(released.iter().copied())?;
+                Ok(OverlayEntry::Contact { pressure: pressure.len(), released: released.len() })
+            }
         }
     }
 
@@ -100,7 +106,7 @@ impl Spool {
         let mut bodies = Vec::with_capacity(entry.bodies.len());
         for (surface, count) in &entry.bodies {
             let positions = (0..*count).map(|_| read_position(&mut file)).collect::<io::Result<_>>()?;
-            bodies.push(FrameBody { surface: Arc::clone(surface), positions });
+            bodies.push(FrameBody { surface: Arc::clone(surface), positions, contact: None });
         }
         let overlay = read_overlay(&mut file, &entry.overlay)?;
         Ok(ShownFrame { frame: Frame { index: entry.index, time: entry.time, bodies }, overlay })
@@ -126,6 +132,12 @@ fn read_overlay(file: &mut impl Read, entry: &OverlayEntry) -> io::Result<Overla
             let number = |_| read_word(file).map(|word| f64::from(f32::from_bits(word)));
             let of_point = (0..points).map(number).collect::<io::Result<_>>()?;
             Ok(Overlay::Stress(Stress { of_point, bodies: bodies.clone() }))
+        }
+        OverlayEntry::Contact { pressure, released } => {
+            let number = |_| read_word(file).map(f32::from_bits);
+            let pressure = (0..*pressure).map(number).collect::<io::Result<_>>()?;
+            let released = (0..*released).map(|_| read_word(file)).collect::<io::Result<_>>()?;
+            Ok(Overlay::Contact { pressure, released })
         }
     }
 }
@@ -162,17 +174,18 @@ mod tests {
             Overlay::None,
             Overlay::Hierarchy { regions: vec![7, 8], cells, slice: Slice { axis: 1, share: 0.25 } },
             Overlay::Stress(Stress { of_point: vec![0.5, 2.0], bodies: vec![(StressUnit::Pascal, 2)] }),
+            Overlay::Contact { pressure: vec![0.25, 3.0, 0.0], released: vec![2] },
         ];
         let mut frame = |index: usize| {
             simulation.step(0.01).unwrap();
             ShownFrame { frame: simulation.frame(index as u32), overlay: overlays[index].clone() }
         };
-        let frames: Vec<ShownFrame> = (0..3).map(&mut frame).collect();
+        let frames: Vec<ShownFrame> = (0..4).map(&mut frame).collect();
         for frame in &frames {
             spool.push(frame).unwrap();
         }
-        assert_eq!(spool.len(), 3);
-        for place in [2, 0, 1] {
+        assert_eq!(spool.len(), 4);
+        for place in [2, 0, 3, 1] {
             assert_eq!(spool.read(place).unwrap(), frames[place]);
         }
         drop(spool);

@@ -13,7 +13,7 @@ use supple::linear::Simd;
 use supple::mesh::geometry::Ray;
 use supple::output::FrameSurface;
 use supple::scene::Scene;
-use supple::simulation::{GrabId, HierarchyLevel, Registry, Slice, StepReport};
+use supple::simulation::{GrabId, HierarchyLevel, Registry, ReleasedVertices, Slice, StepReport};
 
 use super::changes::{Applied, EditedScene};
 use super::clock::Clock;
@@ -41,6 +41,8 @@ pub(super) struct Live {
     /// Steps since the start, and the outcome of the last one.
     steps: u64,
     last: Option<(StepReport, f64)>,
+    /// Whether the method knows contact forces; before the first step some do not know that yet.
+    has_contact: bool,
     /// Whether a page has been sent its first frame: nothing moves before a page is open.
     is_watched: bool,
     /// Whether something has changed since the last frame was sent.
@@ -58,6 +60,8 @@ struct StepHeader {
     grabs: Vec<[Vec3; 2]>,
     report: Option<Value>,
     residuals: Vec<f64>,
+    /// Vertices that are left out of contact.
+    released: Vec<ReleasedVertices>,
 }
 
 /// The part of the state that is specific to a simulation.
@@ -68,6 +72,8 @@ struct LiveState<'a> {
     unknowns: usize,
     /// Whether the method has stress to show.
     has_stress: bool,
+    /// Whether it has contact forces.
+    has_contact: bool,
     notes: &'a [String],
     controls: Vec<Control>,
 }
@@ -86,6 +92,7 @@ impl Live {
             grabs: HashMap::new(),
             steps: 0,
             last: None,
+            has_contact: true,
             is_watched: false,
             has_news: true,
             problem: None,
@@ -133,6 +140,9 @@ impl Live {
             Err(error) => return self.stop(error.to_string()),
         }
         self.steps += 1;
+        if self.steps == 1 {
+            self.has_contact = self.subject.simulation.contact_forces().is_ok();
+        }
         self.has_news = true;
         self.clock.advance(dt);
         if let Some(vertex) = self.subject.simulation.first_non_finite() {
@@ -201,6 +211,7 @@ impl Live {
             PageRequest::Save {} => self.save(client)?,
             PageRequest::Hierarchy { slice } => self.show_hierarchy(client, &slice),
             PageRequest::Stress {} => self.show_stress(client)?,
+            PageRequest::Contact {} => self.show_contact(client),
             PageRequest::Seek { .. } => {
                 return Err("a live simulation has no timeline; open a run instead".into());
             }
@@ -225,7 +236,7 @@ impl Live {
     /// The simulation has been replaced.
     fn begin_again(&mut self) {
         self.grabs.clear();
-        (self.steps, self.last, self.problem) = (0, None, None);
+        (self.steps, self.last, self.problem, self.has_contact) = (0, None, None, true);
         self.notes = self.subject.simulation.notes();
         self.drawer = Drawer::new(&self.subject.scene, self.drawer.next_topology());
         self.clock.run(self.clock.is_running);
@@ -276,6 +287,13 @@ impl Live {
         Ok(())
     }
 
+    fn show_contact(&self, client: ClientId) {
+        let pressure = self.subject.simulation.contact_forces().map(|forces| forces.pressure);
+        let pressure = pressure.unwrap_or_default();
+        let values = pressure.iter().map(|pressure| *pressure as f32);
+        self.hub.answer(client, message::contact(self.shown_topology(), values));
+    }
+
     /// The number of the pages' topology.
     fn shown_topology(&self) -> u64 {
         self.drawer.next_topology() - 1
@@ -298,6 +316,7 @@ impl Live {
             grabs: grabbed.collect(),
             report: self.last.as_ref().map(|(report, seconds)| report_value(report, *seconds)),
             residuals,
+            released: simulation.released(),
         };
         let positions = simulation.positions().iter().map(|p| p.as_vec3());
         let snapshot = self.drawer.draw(&surfaces, simulation.time(), positions, &pins, &header);
@@ -313,6 +332,7 @@ impl Live {
             elements: counts.elements,
             unknowns: counts.unknowns,
             has_stress: scene.solver.method.traits().no_stress.is_none(),
+            has_contact: self.has_contact,
             notes: &self.notes,
             controls: controls(scene, simulation, &self.subject.steppers),
         };

@@ -52,6 +52,8 @@ pub(super) enum PageRequest {
     Hierarchy { slice: Slice },
     /// Request the stress of every vertex.
     Stress {},
+    /// Request the pressure of contact on every vertex.
+    Contact {},
     /// Show the frame at this index of the run.
     Seek { place: usize },
 }
@@ -70,6 +72,7 @@ impl PageRequest {
                 | (Self::Seek { .. }, Self::Seek { .. })
                 | (Self::Hierarchy { .. }, Self::Hierarchy { .. })
                 | (Self::Stress {}, Self::Stress {})
+                | (Self::Contact {}, Self::Contact {})
         )
     }
 }
@@ -91,6 +94,15 @@ pub(super) enum BinaryKind {
     Frame = 2,
     Hierarchy = 3,
     Stress = 4,
+    Contact = 5,
+}
+
+/// The pressure of contact on every vertex of the bodies of a topology, in Pa; none while it is not known.
+pub(super) fn contact(topology: u64, pressure: impl ExactSizeIterator<Item = f32>) -> Message {
+    let header = json!({ "topology": topology, "points": pressure.len() });
+    let mut message = BinaryMessage::new(BinaryKind::Contact, &header, pressure.len());
+    message.numbers(pressure);
+    Message::Binary(message.finish())
 }
 
 /// A binary message under construction.

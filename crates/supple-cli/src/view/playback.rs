@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 use supple::Error;
-use supple::output::{FrameCache, FrameSurface, is_being_written};
+use supple::output::{Frame, FrameCache, FrameSurface, is_being_written};
 use supple::scene::Scene;
-use supple::simulation::{FrameReport, Registry, scene_of_run_with};
+use supple::simulation::{FrameReport, Registry, ReleasedVertices, scene_of_run_with};
 
 use super::clock::Clock;
 use super::hub::{ClientId, Event, Hub};
@@ -36,6 +36,8 @@ pub(super) struct Player {
     frames: Vec<u32>,
     /// Index of the frame shown.
     place: usize,
+    /// The pressure of contact in the frame shown, if it is stored.
+    pressure: Option<Vec<f32>>,
     has_news: bool,
     problem: Option<String>,
     looked: Instant,
@@ -59,6 +61,8 @@ struct PlayedHeader<'a> {
     report: Option<Value>,
     grabs: &'a [()],
     residuals: &'a [()],
+    /// Vertices that are left out of contact.
+    released: &'a [ReleasedVertices],
 }
 
 /// The part of the state that is specific to a run.
@@ -71,6 +75,8 @@ struct PlayedState<'a> {
     total: u32,
     /// Whether frames are still being added.
     growing: bool,
+    /// Whether frames have contact forces.
+    has_contact: bool,
     notes: [&'a str; 0],
     controls: [(); 0],
 }
@@ -91,6 +97,7 @@ impl Player {
             clock: Clock::new(),
             frames: Vec::new(),
             place: 0,
+            pressure: None,
             has_news: true,
             problem: None,
             looked: Instant::now(),
@@ -186,6 +193,11 @@ impl Player {
             }
             PageRequest::Speed { factor } => self.clock.set_speed(factor),
             PageRequest::Drawn {} | PageRequest::Release {} | PageRequest::Drag { .. } => Ok(()),
+            PageRequest::Contact {} => {
+                let pressure = self.pressure.as_deref().unwrap_or_default().iter().copied();
+                self.hub.answer(client, message::contact(self.drawer.next_topology() - 1, pressure));
+                Ok(())
+            }
             PageRequest::Grab { .. }
             | PageRequest::Pin { .. }
             | PageRequest::Unpin { .. }
@@ -215,14 +227,17 @@ impl Player {
             }
         };
         self.problem = None;
+        self.pressure = pressure_of(&frame);
         let surfaces: Vec<Arc<FrameSurface>> = frame.bodies.iter().map(|body| body.surface.clone()).collect();
         let positions: Vec<_> = frame.bodies.iter().flat_map(|body| body.positions.iter().copied()).collect();
+        let report = self.reports.of(number);
         let header = PlayedHeader {
             place: self.place,
             frame: number,
-            report: self.reports.of(number).map(report_value),
+            report: report.map(report_value),
             grabs: &[],
             residuals: &[],
+            released: report.map_or(&[], |report| &report.released),
         };
         let snapshot = self.drawer.draw(&surfaces, frame.time, positions.into_iter(), &[], &header);
         self.hub.publish(snapshot);
@@ -235,6 +250,7 @@ impl Player {
             last: self.frames.last().copied().unwrap_or(0),
             total: self.scene.time.frames,
             growing: self.is_growing,
+            has_contact: self.scene.output.contact_forces,
             notes: [],
             controls: [],
         };
@@ -266,6 +282,12 @@ impl Reports {
     fn of(&self, frame: u32) -> Option<&FrameReport> {
         self.reports.iter().rev().find(|report| report.frame == frame)
     }
+}
+
+/// The pressure of contact on all vertices, if the frame has it.
+fn pressure_of(frame: &Frame) -> Option<Vec<f32>> {
+    let of_bodies = frame.bodies.iter().map(|body| Some(&body.contact.as_ref()?.pressure[..]));
+    of_bodies.collect::<Option<Vec<_>>>().map(|of_bodies| of_bodies.concat())
 }
 
 /// A frame's report for the plots.

@@ -102,3 +102,32 @@ fn slices_and_stress_are_drawn_of_scenes_and_refused_of_runs() {
         assert!(message.contains(word), "`{word}` is not in: {message}");
     }
 }
+
+#[test]
+fn contact_is_drawn_of_scenes_and_of_runs_that_stored_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [bare, stored, of_scene, of_run, plain] =
+        ["bare", "stored", "scene.png", "run.png", "plain.png"].map(|name| folder.path().join(name));
+    let small = ["demo", "--resolution", "0.15", "--frames", "20", "--quiet"];
+    let draw = |source: &[&str], color: &str, out: &std::path::Path| {
+        run(&[&["render"], source, &["--color", color, "--size", "96x72", "--quiet", "--out", text(out)]]
+            .concat())
+    };
+    succeed(&[&["run"], &small[..], &["--out", text(&bare)]].concat());
+    let output = draw(&[text(&bare)], "contact", &of_run);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("--contact-forces"), "{message}");
+    assert!(!of_run.exists());
+    succeed(&[&["run"], &small[..], &["--contact-forces", "--out", text(&stored)]].concat());
+    assert!(draw(&[text(&stored)], "contact", &of_run).status.success());
+    assert!(draw(&[text(&stored)], "plain", &plain).status.success());
+    assert!(draw(&small[..5], "contact", &of_scene).status.success());
+    let [of_run, of_scene, plain] = [of_run, of_scene, plain].map(|path| fs::read(path).unwrap());
+    assert_eq!(of_run, of_scene);
+    assert_ne!(of_run, plain);
+    // The frames differ in nothing else.
+    let frame = "frames/frame-000000.supf";
+    assert_eq!(fs::read_to_string(bare.join("reports.jsonl")).unwrap().lines().count(), 20);
+    assert!(fs::read(stored.join(frame)).unwrap().len() < fs::read(bare.join(frame)).unwrap().len() + 64);
+}

@@ -78,3 +78,27 @@ fn a_person_sees_the_cells_of_a_lattice_and_stress_inside_rubber() {
     let program = Program::start(&["elastic-box", "--resolution", "0.7"]);
     drive("inside.mjs", &program, &["boundary", "Boundary sweeps"]);
 }
+
+/// A sheet held at two corners between two boxes that close to less than nothing.
+const PINCH: &str = "[time]\nframes = 20\n[[body]]\nname = \"sheet\"\ntransform = { rotate = [90, 0, 0] }\nmaterial = \"cotton\"\n\
+    shape = { grid = { size = [0.4, 0.4], vertices = [13, 13] } }\n\
+    [[pin]]\nbody = \"sheet\"\nselection = { nearest = [[-0.2, 0.2, 0], [0.2, 0.2, 0]] }\n\
+    [[collider]]\nname = \"left\"\nshape = { box = { center = [0, 0, -0.15], size = [0.2, 0.2, 0.2] } }\n\
+    motion = { keyframes = [{ time = 0 }, { time = 0.4, translate = [0, 0, 0.06] }] }\n\
+    [[collider]]\nname = \"right\"\nshape = { box = { center = [0, 0, 0.15], size = [0.2, 0.2, 0.2] } }\n\
+    motion = { keyframes = [{ time = 0 }, { time = 0.4, translate = [0, 0, -0.06] }] }\n";
+
+#[test]
+#[ignore = "needs Playwright in SUPPLE_NODE_MODULES and a browser in SUPPLE_CHROMIUM"]
+fn a_person_sees_contact_and_what_was_released() {
+    let folder = tempfile::tempdir().unwrap();
+    let (scene, run) = (folder.path().join("pinch.toml"), folder.path().join("run"));
+    std::fs::write(&scene, PINCH).unwrap();
+    let [scene, run] = [&scene, &run].map(|path| path.to_str().unwrap());
+    let made = Command::new(env!("CARGO_BIN_EXE_supple"))
+        .args(["run", scene, "--contact-forces", "--quiet", "--out", run])
+        .status();
+    assert!(made.unwrap().success());
+    drive("contact.mjs", &Program::start(&[run]), &["recorded"]);
+    drive("contact.mjs", &Program::start(&[scene, "--paused"]), &["live"]);
+}

@@ -28,7 +28,7 @@ pub use medit::read_medit;
 pub use msh::{read_msh, write_msh22, write_msh22_binary};
 pub use obj::{read_obj, write_obj};
 pub use off::read_off;
-pub use ply::{read_ply, write_ply};
+pub use ply::{VertexProperties, read_ply, write_ply, write_ply_with};
 pub use stl::read_stl;
 pub use tetgen::{read_tetgen, read_tetgen_pair_of};
 pub use vtk::read_vtk;

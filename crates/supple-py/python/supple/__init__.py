@@ -22,11 +22,12 @@ from ._linear import (
 from ._native import set_threads, threads
 from ._picture import Picture
 from ._scene import Run, Scene, scene, scenes
-from ._simulation import Simulation
+from ._simulation import ContactForces, Released, Simulation, Wrench
 
 __all__ = [
     "BlockJacobi",
     "Cholesky",
+    "ContactForces",
     "FileError",
     "Galerkin",
     "GaussSeidel",
@@ -36,6 +37,7 @@ __all__ = [
     "NotSupported",
     "Picture",
     "Preconditioner",
+    "Released",
     "Run",
     "Scene",
     "SceneBuilder",
@@ -44,6 +46,7 @@ __all__ = [
     "SimulationFailed",
     "SolveReport",
     "SuppleError",
+    "Wrench",
     "scene",
     "scenes",
     "set_threads",

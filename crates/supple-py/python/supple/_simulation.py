@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,44 @@ RECORD_LIMIT = 1 << 30
 
 #: File endings of `Simulation.save`: the format, and whether one file contains the whole animation.
 _ENDINGS = {f".{extension}": (name, animated) for extension, name, animated in _native.export_extensions()}
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force and its torque."""
+
+    #: In N, shape (3,).
+    force: FloatArray
+    #: About the origin of the world in N m, shape (3,); about a point `c` it is `torque - cross(c, force)`.
+    torque: FloatArray
+
+
+@dataclass(frozen=True)
+class ContactForces:
+    """Contact at the end of a step."""
+
+    #: The force on every vertex in N, shape (n, 3), in the order of `Simulation.positions`. Of vertices at one place the first has it all.
+    force: FloatArray
+    #: The pressure on every vertex in Pa, shape (n,): normal forces from either side over the area that the vertex represents.
+    pressure: FloatArray
+    #: What contact exerts on each collider, by name.
+    colliders: dict[str, Wrench]
+    #: What the second of two bodies exerts on the first, by their names, for those that touch.
+    bodies: dict[tuple[str, str], Wrench]
+
+
+@dataclass(frozen=True)
+class Released:
+    """Vertices of a body that are left out of contact with a collider."""
+
+    body: str
+    collider: str
+    #: Numbers of the body's vertices, shape (k,): `sim.positions[sim.bodies[body]][vertices]` are their positions.
+    vertices: npt.NDArray[np.int64]
+
+
+def _wrench(pair: tuple[list[float], list[float]]) -> Wrench:
+    return Wrench(np.array(pair[0]), np.array(pair[1]))
 
 
 class Simulation:
@@ -60,6 +99,23 @@ class Simulation:
     def stress(self) -> FloatArray:
         """The von Mises stress at every vertex, shape (n,): in Pa in solids, in N/m in cloth. `hpbd` has none and raises `InvalidInput`."""
         return self._native.stress()
+
+    def contact_forces(self) -> ContactForces:
+        """The forces of contact at the end of the last step: on every vertex, on every collider, and between bodies.
+
+        Methods that know none raise `NotSupported`; so does `hpbd` before its first step and right after `restore`.
+        """
+        force, pressure, colliders, pairs = self._native.contact_forces()
+        return ContactForces(
+            force=force,
+            pressure=pressure,
+            colliders={name: _wrench(wrench) for name, wrench in colliders},
+            bodies={names: _wrench(wrench) for names, wrench in pairs},
+        )
+
+    def released(self) -> list[Released]:
+        """The vertices that are left out of contact with a collider now: they are inside of it, or had no room between two."""
+        return [Released(body, collider, vertices) for body, collider, vertices in self._native.released()]
 
     @property
     def faces(self) -> npt.NDArray[np.int32]:

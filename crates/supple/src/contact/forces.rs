@@ -32,7 +32,8 @@ pub struct ContactForces {
     /// The force on each surface point of all bodies in newtons, in the order of `Simulation::positions`. Of points at one place (split
     /// by texture coordinates) the first has it all.
     pub on_points: Vec<DVec3>,
-    /// The normal forces on each surface point, from either side, over the area that it represents, in Pa.
+    /// The normal forces on each surface point, from either side, over the area that it represents, in Pa. Points at one place have the
+    /// same.
     pub pressure: Vec<f64>,
     /// The wrench on each collider, in the scene's order.
     pub on_colliders: Vec<Wrench>,
@@ -139,13 +140,27 @@ impl ForceSums {
         }
     }
 
-    /// The forces, with the area of each point in m² and for each collider of the scene whether it is soft.
-    pub(crate) fn finish(self, areas: &[f64], is_soft: impl Iterator<Item = bool>) -> ContactForces {
-        let pressure = self.pressing.iter().zip(areas);
+    /// The forces, with the area of each point in m², the first of the points at its place, and for each collider of the scene whether
+    /// it is soft.
+    pub(crate) fn finish(
+        self,
+        areas: &[f64],
+        stands_for: impl Fn(usize) -> usize,
+        is_soft: impl Iterator<Item = bool>,
+    ) -> ContactForces {
+        let (mut pressing, mut whole) = (vec![0.0; areas.len()], vec![0.0; areas.len()]);
+        for (point, (force, area)) in self.pressing.iter().zip(areas).enumerate() {
+            pressing[stands_for(point)] += force;
+            whole[stands_for(point)] += area;
+        }
+        let pressure = |point: usize| {
+            let place = stands_for(point);
+            if whole[place] > 0.0 { pressing[place] / whole[place] } else { 0.0 }
+        };
         let (mut hard, mut soft) = (self.hard.into_iter(), self.soft.into_iter());
         let next = |is_soft: bool| if is_soft { soft.next() } else { hard.next() }.unwrap_or_default();
         ContactForces {
-            pressure: pressure.map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect(),
+            pressure: (0..areas.len()).map(pressure).collect(),
             on_points: self.on_points,
             on_colliders: is_soft.map(next).collect(),
             between_bodies: self

@@ -27,6 +27,7 @@ use glam::DVec3;
 
 use super::System;
 use crate::contact::barrier::{Clearance, ContactSystem, LinearisedContacts};
+use crate::contact::forces::ContactSite;
 use crate::scene::Pinch;
 use crate::scene_state::SceneState;
 use supple_core::Error;
@@ -76,6 +77,15 @@ pub(crate) struct ContactProjection {
     targets: Vec<DVec3>,
     fixed: Vec<bool>,
     lag_of_pins: f64,
+    /// What contacts have pushed since [`Self::begin_step`].
+    impulses: Vec<ContactImpulse>,
+}
+
+/// The impulses of a contact on its points, over their weights there: along its normal, and by friction, in N·s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ContactImpulse {
+    pub(crate) site: ContactSite,
+    pub(crate) impulses: [DVec3; 2],
 }
 
 impl ContactProjection {
@@ -275,6 +285,7 @@ impl ContactProjection {
         while cuts < rounds {
             contact.linearise(&self.at, &mut self.contacts)?;
             self.satisfy(contact, dt, inverse_mass, to);
+            self.note_impulses(dt);
             // Contacts turn while colliders go on: they are linearised again every few thicknesses.
             let part = (PART_LENGTH * self.thickness / contact.farthest_driven()?).min(1.0);
             self.part.clear();
@@ -336,6 +347,26 @@ impl ContactProjection {
             }
         }
         self.pushing = self.pushing.max(pushes.iter().filter(|(push, _)| *push > 0.0).count() as u32);
+    }
+
+    /// Forgets the impulses so far.
+    pub(crate) fn begin_step(&mut self) {
+        self.impulses.clear();
+    }
+
+    /// Notes what contacts have pushed in this round of a step of `dt` seconds.
+    fn note_impulses(&mut self, dt: f64) {
+        let all = self.contacts.list.iter().zip(&self.pushes);
+        let pushed = all.filter(|(_, (push, held))| *push > 0.0 || *held != DVec3::ZERO);
+        self.impulses.extend(pushed.map(|(contact, (push, held))| ContactImpulse {
+            site: contact.site,
+            impulses: [*push * contact.normal / dt, *held / dt],
+        }));
+    }
+
+    /// The impulses of contacts since the last [`Self::begin_step`].
+    pub(crate) fn impulses(&self) -> &[ContactImpulse] {
+        &self.impulses
     }
 
     /// Contacts that pushed in the last step.

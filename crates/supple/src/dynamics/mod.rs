@@ -11,7 +11,7 @@ pub(crate) mod method;
 pub mod optimize;
 mod system;
 
-pub(crate) use contact_projection::ContactProjection;
+pub(crate) use contact_projection::{ContactImpulse, ContactProjection};
 pub use declaration::ImplicitDynamics;
 pub use implicit::ImplicitStepper;
 pub(crate) use system::System;

@@ -299,8 +299,8 @@ impl System {
             };
             sums.add(site, &forces, &at, owner, ForceKind::Friction);
         }
-        let colliders = scene_state.colliders.iter();
-        sums.finish(&self.contacts.areas, colliders.map(|(_, collider)| collider.stiffness.is_some()))
+        let is_soft = scene_state.colliders.iter().map(|(_, collider)| collider.stiffness.is_some());
+        sums.finish(&self.contacts.areas, |point| self.contact_system.stands_for(point), is_soft)
     }
 
     /// The vertices that are left out of contact with a collider.

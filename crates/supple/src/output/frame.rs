@@ -25,6 +25,17 @@ pub struct FrameBody {
     pub surface: Arc<FrameSurface>,
     /// World positions in metres, one per vertex of the surface.
     pub positions: Vec<Vec3>,
+    /// What contact exerts on it, if that is stored.
+    pub contact: Option<FrameContact>,
+}
+
+/// What contact exerts on the vertices of a body, as in `Simulation::contact_forces`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrameContact {
+    /// The force on each vertex in newtons. Of vertices at one place the first has it all.
+    pub force: Vec<Vec3>,
+    /// The pressure on each vertex in Pa.
+    pub pressure: Vec<f32>,
 }
 
 impl FrameBody {
@@ -40,6 +51,10 @@ impl FrameBody {
         let clones = &later.mesh.clone_of[later.mesh.clone_of.len() - (then - now)..];
         for &original in clones {
             self.positions.push(self.positions[original as usize]);
+            if let Some(contact) = &mut self.contact {
+                contact.force.push(Vec3::ZERO);
+                contact.pressure.push(contact.pressure[original as usize]);
+            }
         }
         self.surface = Arc::clone(later);
     }

@@ -1,5 +1,6 @@
 //! The frames of a run on disk: `frames/frame-000012.supf` contains the positions of every body (single precision),
-//! and refers by hash to `frames/topology-<hash>.supt`, which is written once per topology.
+//! and refers by hash to `frames/topology-<hash>.supt`, which is written once per topology. After the bodies come contact forces, if they are
+//! stored: for each body whether it has them, the vertices that are touched, and force and pressure of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::atomic::{create_folder, write_error};
 use super::bytes::{Number, PayloadReader, put_list};
 use super::checkpoint::CheckpointStore;
-use super::frame::{Frame, FrameBody, FrameSurface};
+use super::frame::{Frame, FrameBody, FrameContact, FrameSurface};
 use super::record::{self, RecordKind};
 use super::run_folder::{
     RunInfo, WriterLock, frames_folder, is_run, lock_for_writing, names_in, numbered_files, read_info,
@@ -20,12 +21,15 @@ use super::run_folder::{
 use super::topology::{self, TOPOLOGY};
 use supple_core::FileError;
 
+/// A frame with contact forces.
 const FRAME: RecordKind = RecordKind {
     code: *b"FRAM",
-    version: 1,
+    version: 2,
     name: "frame",
     remedy: "compute it again with `supple run --from` an earlier frame",
 };
+/// A frame without.
+const BARE_FRAME: RecordKind = RecordKind { version: 1, ..FRAME };
 
 /// The frames of one run. Reading is possible from several threads and while another process writes.
 #[derive(Debug)]
@@ -106,6 +110,11 @@ impl FrameCache {
             put_list(&mut payload, body.positions.iter().map(|p| p.to_array()));
         }
         self.keep_only(used);
+        let has_contact = frame.bodies.iter().any(|body| body.contact.is_some());
+        if !has_contact {
+            return record::write(&path, BARE_FRAME, &[&payload]);
+        }
+        frame.bodies.iter().for_each(|body| put_contact(&mut payload, body.contact.as_ref()));
         record::write(&path, FRAME, &[&payload])
     }
 
@@ -115,7 +124,7 @@ impl FrameCache {
         if !path.exists() {
             return Err(FileError::whole(&path, self.missing_frame(index)?));
         }
-        let payload = record::read(&path, FRAME)?;
+        let (version, payload) = record::read_since(&path, FRAME, BARE_FRAME.version)?;
         let mut reader = PayloadReader::new(&path, &payload);
         let stored_index: u32 = reader.number()?;
         if stored_index != index {
@@ -131,9 +140,14 @@ impl FrameCache {
             let surface = self.load_topology(hash)?;
             used.push((hash, Arc::clone(&surface)));
             let positions = reader.list("the positions")?.into_iter().map(Vec3::from_array).collect();
-            bodies.push(FrameBody { surface, positions });
-            check_body(&path, bodies.last().expect("a body was just added"))?;
+            bodies.push(FrameBody { surface, positions, contact: None });
         }
+        if version == FRAME.version {
+            for body in &mut bodies {
+                body.contact = read_contact(&mut reader, body.positions.len())?;
+            }
+        }
+        bodies.iter().try_for_each(|body| check_body(&path, body))?;
         reader.finish()?;
         self.keep_only(used);
         Ok(Frame { index, time, bodies })
@@ -229,6 +243,38 @@ fn frame_name(index: u32) -> String {
     format!("frame-{index:06}.supf")
 }
 
+/// Writes the forces on the vertices that are touched.
+fn put_contact(out: &mut Vec<u8>, contact: Option<&FrameContact>) {
+    u8::from(contact.is_some()).put(out);
+    let Some(FrameContact { force, pressure }) = contact else { return };
+    let is_touched = |v: &u32| force[*v as usize] != Vec3::ZERO || pressure[*v as usize] != 0.0;
+    let touched: Vec<u32> = (0..force.len() as u32).filter(is_touched).collect();
+    put_list(out, touched.iter().copied());
+    let values = touched.iter().map(|&v| force[v as usize].extend(pressure[v as usize]).to_array());
+    put_list(out, values);
+}
+
+/// Reads them, for a body with this many vertices.
+fn read_contact(reader: &mut PayloadReader<'_>, vertices: usize) -> Result<Option<FrameContact>, FileError> {
+    if reader.number::<u8>()? == 0 {
+        return Ok(None);
+    }
+    let touched: Vec<u32> = reader.list("the vertices in contact")?;
+    let values: Vec<[f32; 4]> = reader.list("the contact forces")?;
+    if values.len() != touched.len() {
+        return Err(reader.error(format!("{} contact forces on {} vertices", values.len(), touched.len())));
+    }
+    let mut contact = FrameContact { force: vec![Vec3::ZERO; vertices], pressure: vec![0.0; vertices] };
+    for (&vertex, [x, y, z, pressure]) in touched.iter().zip(values) {
+        let Some(force) = contact.force.get_mut(vertex as usize) else {
+            return Err(reader.error(format!("a contact force on vertex {vertex} of {vertices}")));
+        };
+        *force = Vec3::new(x, y, z);
+        contact.pressure[vertex as usize] = pressure;
+    }
+    Ok(Some(contact))
+}
+
 fn remove(path: &Path) -> Result<(), FileError> {
     fs::remove_file(path).map_err(|e| write_error(path, "remove", &e))
 }
@@ -241,6 +287,19 @@ fn check_body(path: &Path, body: &FrameBody) -> Result<(), FileError> {
             path,
             format!("body `{name}` has {found} positions for {vertices} vertices"),
         ));
+    }
+    if let Some(FrameContact { force, pressure }) = &body.contact {
+        let (forces, pressures) = (force.len(), pressure.len());
+        if [forces, pressures] != [vertices; 2] {
+            let problem = format!(
+                "body `{name}` has {forces} contact forces and {pressures} pressures for {vertices} vertices"
+            );
+            return Err(FileError::whole(path, problem));
+        }
+        if let Some(v) = (0..vertices).find(|&v| !(force[v].is_finite() && pressure[v].is_finite())) {
+            let problem = format!("body `{name}`, vertex {v}: its contact force is not finite");
+            return Err(FileError::whole(path, problem));
+        }
     }
     match body.positions.iter().position(|p| !p.is_finite()) {
         None => Ok(()),
@@ -264,6 +323,7 @@ mod tests {
         let body = |surface: &Arc<FrameSurface>| FrameBody {
             surface: Arc::clone(surface),
             positions: surface.mesh.positions.iter().map(|p| p.as_vec3() - Vec3::Y * index as f32).collect(),
+            contact: None,
         };
         Frame { index, time: f64::from(index) / 24.0, bodies: surfaces.iter().map(body).collect() }
     }
@@ -431,6 +491,29 @@ mod tests {
         assert!(error.to_string().contains(name), "{error}");
         FrameCache::resume(run.path()).unwrap().write(&frame(1, &surfaces)).unwrap();
         FrameCache::open(run.path()).unwrap().read(0).unwrap();
+    }
+
+    #[test]
+    fn contact_forces_come_back_exactly_and_frames_without_them_keep_their_layout() {
+        let run = tempfile::tempdir().unwrap();
+        let mut cache = FrameCache::create(run.path(), info(), false).unwrap();
+        let bare = frame(0, &[Arc::new(decorated("dress")), Arc::new(decorated("scarf"))]);
+        let mut touched = Frame { index: 1, ..bare.clone() };
+        let mut contact = FrameContact { force: vec![Vec3::ZERO; 5], pressure: vec![0.0; 5] };
+        (contact.force[3], contact.pressure[3], contact.pressure[4]) =
+            (Vec3::new(0.1, -2.0, 1e-30), 7.5, 0.25);
+        touched.bodies[1].contact = Some(contact);
+        cache.write(&bare).unwrap();
+        cache.write(&touched).unwrap();
+        let version = |index: u32| fs::read(cache.frame_path(index)).unwrap()[12];
+        assert_eq!([version(0), version(1)], [1, 2]);
+        assert_eq!(cache.read(0).unwrap(), bare);
+        assert_eq!(cache.read(1).unwrap(), touched);
+        let mut bad = touched.clone();
+        bad.bodies[1].contact.as_mut().unwrap().pressure[2] = f32::NAN;
+        assert!(cache.write(&bad).unwrap_err().problem.contains("`scarf`, vertex 2"));
+        bad.bodies[1].contact.as_mut().unwrap().pressure.pop();
+        assert!(cache.write(&bad).unwrap_err().problem.contains("4 pressures for 5 vertices"));
     }
 
     #[test]

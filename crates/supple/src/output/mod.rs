@@ -14,6 +14,6 @@ pub(crate) use atomic::write_error;
 pub use atomic::{AtomicFile, sweep, write_whole};
 pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};
 pub use export::{ExportFormat, export};
-pub use frame::{Frame, FrameBody, FrameSurface};
+pub use frame::{Frame, FrameBody, FrameContact, FrameSurface};
 pub use frame_cache::FrameCache;
 pub use run_folder::{RunInfo, is_being_written};

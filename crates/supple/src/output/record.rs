@@ -57,17 +57,22 @@ fn write_to(out: &mut impl Write, kind: RecordKind, parts: &[&[u8]]) -> io::Resu
 
 /// Reads the payload of the record at `path`, rejecting damage, another kind and other versions.
 pub(super) fn read(path: &Path, kind: RecordKind) -> Result<Vec<u8>, FileError> {
+    read_since(path, kind, kind.version).map(|(_, payload)| payload)
+}
+
+/// The same of all versions from `oldest` on; the version comes first.
+pub(super) fn read_since(path: &Path, kind: RecordKind, oldest: u32) -> Result<(u32, Vec<u8>), FileError> {
     let mut file = File::open(path).map_err(|e| FileError::io(path, "open", &e))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|e| FileError::io(path, "read", &e))?;
-    check(path, kind, &bytes)?;
+    let version = check(path, kind, oldest, &bytes)?;
     bytes.truncate(bytes.len() - CHECKSUM_BYTES);
     bytes.drain(..HEADER_BYTES);
-    Ok(bytes)
+    Ok((version, bytes))
 }
 
 /// The container's shape is checked first, then its checksum: only a complete file may claim to be newer or of another kind.
-fn check(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileError> {
+fn check(path: &Path, kind: RecordKind, oldest: u32, bytes: &[u8]) -> Result<u32, FileError> {
     check_magic(path, kind, bytes)?;
     check_length(path, kind, bytes)?;
     let (body, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
@@ -79,7 +84,7 @@ fn check(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileError> {
         );
         return Err(FileError::byte(path, body.len() as u64, problem));
     }
-    check_kind(path, kind, bytes)
+    check_kind(path, kind, oldest, bytes)
 }
 
 fn check_magic(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileError> {
@@ -113,7 +118,8 @@ fn check_length(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileE
     Err(FileError::byte(path, length.min(expected), problem))
 }
 
-fn check_kind(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileError> {
+/// Returns the version.
+fn check_kind(path: &Path, kind: RecordKind, oldest: u32, bytes: &[u8]) -> Result<u32, FileError> {
     if bytes[8..12] != kind.code {
         let found = String::from_utf8_lossy(&bytes[8..12]).into_owned();
         let wanted = String::from_utf8_lossy(&kind.code).into_owned();
@@ -121,8 +127,8 @@ fn check_kind(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileErr
         return Err(FileError::byte(path, 8, problem));
     }
     let version = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
-    if version == kind.version {
-        return Ok(());
+    if (oldest..=kind.version).contains(&version) {
+        return Ok(version);
     }
     let remedy = if version > kind.version { "use a newer Supple" } else { "run the scene again" };
     let problem = format!(

@@ -34,7 +34,7 @@ use self::edit::collider_motion::PlacedColliders;
 use self::edit::tearing::Tearing;
 use crate::body::Body;
 pub use crate::contact::forces::{ContactForces, Wrench};
-use crate::output::{Frame, FrameBody};
+use crate::output::{Frame, FrameBody, FrameContact};
 use crate::scene::Scene;
 use crate::scene_state::SavedPin;
 use supple_core::Error;
@@ -199,8 +199,23 @@ impl Simulation {
         let bodies = self.scene_state.bodies.iter().enumerate().map(|(b, body)| FrameBody {
             surface: Arc::clone(&body.surface),
             positions: self.body_range(b).iter().map(|p| p.as_vec3()).collect::<Vec<Vec3>>(),
+            contact: None,
         });
         Frame { index, time: self.scene_state.time, bodies: bodies.collect() }
+    }
+
+    /// The current visible state with the contact forces of the last step.
+    pub fn frame_with_contact(&self, index: u32) -> Result<Frame, Error> {
+        let ContactForces { on_points, pressure, .. } = self.contact_forces()?;
+        let mut frame = self.frame(index);
+        for (b, body) in frame.bodies.iter_mut().enumerate() {
+            let own = self.first_point[b]..self.first_point[b + 1];
+            body.contact = Some(FrameContact {
+                force: on_points[own.clone()].iter().map(|force| force.as_vec3()).collect(),
+                pressure: pressure[own].iter().map(|pressure| *pressure as f32).collect(),
+            });
+        }
+        Ok(frame)
     }
 
     /// Total momentum in kg m/s.
@@ -260,8 +275,9 @@ impl Simulation {
         )
     }
 
-    /// The forces of contact at the end of the last step: on every surface point, on every collider, and between bodies. Families
-    /// that move points out of contact without forces have none.
+    /// The forces of contact at the end of the last step: on every surface point, on every collider, and between bodies. In
+    /// `hpbd` they are the mean over the last step, and unknown before the first one and after a state was restored. Families that know
+    /// none return an error.
     ///
     /// ```
     /// use supple::{Body, Collider, Scene, Simulation};
@@ -280,7 +296,7 @@ impl Simulation {
         self.stepper.contact_forces(&self.scene_state).ok_or_else(|| {
             let method = self.scene_state.solver.method.name();
             Error::NotSupported(format!(
-                "contact forces of `{method}`, which moves points out of contact without forces"
+                "contact forces of `{method}`, which knows them after a step, if at all"
             ))
         })
     }

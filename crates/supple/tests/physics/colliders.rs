@@ -158,7 +158,7 @@ fn lift(folder: &Path, frames: u32) {
     for index in 0..frames {
         let up = dvec3(0.0, 0.01 * f64::from(index), 0.0);
         let positions = corners.iter().map(|p| (*p + up).as_vec3()).collect();
-        let bodies = vec![FrameBody { surface: surface.clone(), positions }];
+        let bodies = vec![FrameBody { surface: surface.clone(), positions, contact: None }];
         cache.write(&Frame { index, time: f64::from(index) / 10.0, bodies }).unwrap();
     }
 }

@@ -1,7 +1,9 @@
 //! Contact forces against statics: they carry weights, hold on inclines, and act in both directions.
 
 use glam::DVec3;
-use supple::scene::{Body, Collider, Cuboid, FrictionModel, Scene, ShapeSource, Solver};
+use supple::scene::{
+    Body, Collider, Cuboid, FrictionModel, Method, Scene, SceneBuilder, ShapeSource, Solver,
+};
 use supple::simulation::{ContactForces, Simulation};
 
 const GRAVITY: f64 = 9.81;
@@ -109,4 +111,67 @@ fn a_body_on_another_presses_it_with_its_weight() {
     let pressure: f64 = forces.pressure.iter().copied().fold(0.0, f64::max);
     // Weight over area, more at the edges.
     assert!(pressure > weight / 0.04, "{pressure} Pa");
+}
+
+/// The forces of a position based scene over a second at rest: the means of those on all points, on each collider, and between bodies.
+fn mean_forces(scene: Scene) -> (Simulation, DVec3, Vec<DVec3>, DVec3) {
+    let mut simulation = Simulation::new(scene).unwrap();
+    steps(&mut simulation, 45);
+    let colliders = simulation.scene_state().colliders.len();
+    let (mut on_points, mut on_colliders) = (DVec3::ZERO, vec![DVec3::ZERO; colliders]);
+    let mut between = DVec3::ZERO;
+    for _ in 0..30 {
+        simulation.step(STEP).unwrap();
+        let forces = simulation.contact_forces().unwrap();
+        on_points += total(&forces) / 30.0;
+        for (sum, wrench) in on_colliders.iter_mut().zip(&forces.on_colliders) {
+            *sum += wrench.force / 30.0;
+        }
+        between += forces.between_bodies.iter().map(|(_, wrench)| wrench.force).sum::<DVec3>() / 30.0;
+    }
+    (simulation, on_points, on_colliders, between)
+}
+
+fn position_based(body: Body, ground: Collider) -> SceneBuilder {
+    let solver = Solver { method: Method::HPBD, ..Solver::default() };
+    Scene::builder().body(body).collider(ground).solver(solver)
+}
+
+#[test]
+fn position_based_cloth_at_rest_presses_a_box_with_its_weight() {
+    for vertices in [9, 25] {
+        let cloth = Body::cloth("cloth").vertices([vertices; 2]).at([0.0, 0.002, 0.0]);
+        let table = Collider::cuboid("table", [0.0, -0.25, 0.0], [1.5, 0.5, 1.5]);
+        let scene = position_based(cloth, table).build().unwrap();
+        let (simulation, carried, on_colliders, _) = mean_forces(scene);
+        let weight = GRAVITY * simulation.mass();
+        assert!((carried.y / weight - 1.0).abs() < 1e-3, "{carried} N, {weight} N");
+        assert!(carried.x.hypot(carried.z) < 1e-3 * weight, "{carried} N, {weight} N");
+        assert!(on_colliders[0].distance(-carried) < 1e-9 * weight, "{on_colliders:?}");
+        let pressure = simulation.contact_forces().unwrap().pressure;
+        // A square metre: the mean pressure is the weight, but vertices at edges weigh less than their springs carry.
+        let mean = pressure.iter().sum::<f64>() / pressure.len() as f64;
+        assert!((mean / weight - 1.0).abs() < 0.1, "{mean} Pa, {weight} N");
+    }
+}
+
+#[test]
+fn position_based_bodies_press_each_other_with_their_weight() {
+    let sheet = |name: &str, height: f64| Body::cloth(name).vertices([13, 13]).at([0.0, height, 0.0]);
+    let table = Collider::plane("table", [0.0; 3], [0.0, 1.0, 0.0]);
+    let scene = position_based(sheet("lower", 0.002), table).body(sheet("upper", 0.006));
+    let (simulation, _, on_colliders, between) = mean_forces(scene.build().unwrap());
+    let weight = GRAVITY * simulation.mass();
+    assert!((on_colliders[0].y / -weight - 1.0).abs() < 5e-3, "{on_colliders:?} N, {weight} N");
+    assert!((between.y / (-0.5 * weight) - 1.0).abs() < 5e-3, "{between} N, {weight} N");
+}
+
+#[test]
+fn a_position_based_solid_presses_the_ground_with_its_weight() {
+    let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]);
+    let (simulation, carried, on_colliders, _) =
+        mean_forces(position_based(block("block", 1e-3), ground).build().unwrap());
+    let weight = GRAVITY * simulation.mass();
+    assert!((carried.y / weight - 1.0).abs() < 5e-3, "{carried} N, {weight} N");
+    assert!(on_colliders[0].distance(-carried) < 1e-9 * weight, "{on_colliders:?}");
 }

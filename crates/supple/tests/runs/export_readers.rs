@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use supple::output::{ExportFormat, Frame, FrameBody, FrameSurface, export};
 
-use crate::small_run::{FPS, ball, cloth, frame, sheet, write_run};
+use crate::small_run::{FPS, ball, cloth, frame, sheet, touched, write_run};
 
 const COMPARED_FRAME: u32 = 10;
 
@@ -96,4 +96,39 @@ fn body_expectation(b: usize, first: &Frame, compared: &Frame) -> Value {
         "colors": mesh.colors,
         "materials": materials,
     })
+}
+
+/// Contact forces of frames are properties of vertices in PLY, point data in VTU and primvars in USD; in frames without them they are absent.
+#[test]
+#[ignore = "needs a Python with usd-core, meshio and numpy in SUPPLE_PYTHON"]
+fn readers_see_stored_contact_forces() {
+    let dir = tempfile::tempdir().unwrap();
+    let surfaces = [Arc::new(ball())];
+    let mut cache = write_run(&dir.path().join("run"), &[0], &surfaces);
+    (1..3).for_each(|index| cache.write(&touched(index, &surfaces)).unwrap());
+    let formats = [ExportFormat::Usd, ExportFormat::Ply, ExportFormat::Vtu];
+    export(&cache, &formats, dir.path(), &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let script = "import sys, meshio, numpy as np
+from pxr import Usd, UsdGeom
+root = sys.argv[1]
+def check(force, pressure):
+    force, pressure = np.asarray(force), np.asarray(pressure)
+    k = np.arange(len(pressure))
+    assert len(k) > 3 and (pressure == 2 * k).all(), pressure
+    assert (force == np.column_stack([k, 0 * k, 0 * k])).all(), force
+assert 'contact_force' not in meshio.read(f'{root}/vtu/ball_000000.vtu').point_data
+assert b'contact_force' not in open(f'{root}/ply/ball_000000.ply', 'rb').read()
+for frame in (1, 2):
+    data = meshio.read(f'{root}/vtu/ball_{frame:06}.vtu').point_data
+    check(data['contact_force'], data['contact_pressure'])
+    data = meshio.read(f'{root}/ply/ball_{frame:06}.ply').point_data
+    check(np.column_stack([data[f'contact_force_{axis}'] for axis in 'xyz']), data['contact_pressure'])
+prim = Usd.Stage.Open(f'{root}/drop_test.usdc').GetPrimAtPath('/drop_test/ball')
+primvars = UsdGeom.PrimvarsAPI(prim)
+force, pressure = primvars.GetPrimvar('contact_force'), primvars.GetPrimvar('contact_pressure')
+assert force.GetInterpolation() == pressure.GetInterpolation() == 'vertex'
+assert force.GetTimeSamples() == [1, 2], force.GetTimeSamples()
+[check(force.Get(time), pressure.Get(time)) for time in (1, 2)]";
+    let status = python().arg("-c").arg(script).arg(dir.path()).status().unwrap();
+    assert!(status.success());
 }

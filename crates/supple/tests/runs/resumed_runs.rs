@@ -202,3 +202,37 @@ fn vertices_of_no_face_count_neither_for_height_nor_for_penetration() {
     assert!((report.height[0] - fallen).abs() < 1e-9 && (report.height[1] - fallen).abs() < 1e-9);
     assert_eq!((report.contacts, report.penetration), (0, 0.0));
 }
+
+/// Frames with contact forces are bit-identical too, and their forces carry the weight.
+#[test]
+fn contact_forces_in_frames_carry_the_weight_and_are_bit_identical_when_resumed() {
+    for (solver, allowed) in [("tolerance = 1e-8", 2e-3), ("method = \"hpbd\"", 2e-3)] {
+        let text = format!(
+            "[time]\nframes = 40\n[[body]]\nname = \"cloth\"\ntransform = {{ translate = [0, 0.001, 0] }}\n\
+             shape = {{ grid = {{ size = [0.5, 0.5], vertices = [6, 6] }} }}\n\
+             [[collider]]\nname = \"table\"\nshape = {{ plane = {{ normal = [0, 1, 0] }} }}\n\
+             [solver]\n{solver}\n[output]\ncontact_forces = true\n"
+        );
+        let scene = Scene::from_toml(&text, "lying", ".").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+        let mut run = begin(&scene, &whole, StartMode::Fresh, Simd::Auto).unwrap();
+        frames(&mut run, 40);
+        let weight = 9.81 * run.simulation().mass();
+        let mut carried = 0.0;
+        for frame in 31..=40 {
+            let frame = run.cache().read(frame).unwrap();
+            let contact = frame.bodies[0].contact.as_ref().unwrap();
+            assert!(contact.pressure.iter().any(|pressure| *pressure > 0.0), "{solver}");
+            carried += 0.1 * contact.force.iter().map(|force| f64::from(force.y)).sum::<f64>();
+        }
+        assert!((carried / weight - 1.0).abs() < allowed, "{solver}: {carried} N of {weight} N");
+        frames(&mut begin(&scene, &broken, StartMode::Fresh, Simd::Auto).unwrap(), 17);
+        frames(&mut begin(&scene, &broken, StartMode::Resume, Simd::Auto).unwrap(), 23);
+        for frame in 0..=40 {
+            let [a, b] = [&whole, &broken]
+                .map(|run| fs::read(run.join(format!("frames/frame-{frame:06}.supf"))).unwrap());
+            assert!(a == b, "{solver}: frame {frame}");
+        }
+    }
+}

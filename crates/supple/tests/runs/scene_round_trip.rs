@@ -295,6 +295,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             every,
             checkpoint_every,
             record_states: every % 2 == 0,
+            contact_forces: every % 3 == 0,
         });
     let said = || prop::option::of(number());
     let expect = (

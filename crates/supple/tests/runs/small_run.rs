@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3, Vec3};
 use supple::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, SurfaceMesh};
-use supple::output::{Frame, FrameBody, FrameCache, FrameSurface, RunInfo};
+use supple::output::{Frame, FrameBody, FrameCache, FrameContact, FrameSurface, RunInfo};
 
 /// Frames per second of [`write_run`].
 pub(crate) const FPS: f64 = 24.0;
@@ -79,8 +79,21 @@ pub(crate) fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
     let body = |surface: &Arc<FrameSurface>| FrameBody {
         surface: Arc::clone(surface),
         positions: surface.mesh.positions.iter().map(|&p| moved(p, index)).collect(),
+        contact: None,
     };
     Frame { index, time: f64::from(index) / FPS, bodies: surfaces.iter().map(body).collect() }
+}
+
+/// The same with a force of k newtons along x on vertex k, and a pressure of 2 k Pa.
+pub(crate) fn touched(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
+    let mut frame = frame(index, surfaces);
+    for body in &mut frame.bodies {
+        let numbers = || (0..body.positions.len()).map(|k| k as f32);
+        let (force, pressure) =
+            (numbers().map(|k| k * Vec3::X).collect(), numbers().map(|k| 2.0 * k).collect());
+        body.contact = Some(FrameContact { force, pressure });
+    }
+    frame
 }
 
 /// Writes the given frames as a run called `drop test`.

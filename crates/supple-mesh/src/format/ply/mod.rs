@@ -10,7 +10,7 @@ mod read;
 mod write;
 
 pub use read::read_ply;
-pub use write::write_ply;
+pub use write::{VertexProperties, write_ply, write_ply_with};
 
 #[cfg(test)]
 mod tests;

@@ -11,8 +11,26 @@ use crate::{CornerAttribute, NO_VALUE, SurfaceMesh};
 /// expect them; positions and normals are single precision if that is exact, else double. PLY has no face names:
 /// labels are omitted.
 pub fn write_ply(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
+    write_ply_with(mesh, Vec::new(), out)
+}
+
+/// The same with more properties of vertices.
+pub fn write_ply_with(
+    mesh: &SurfaceMesh,
+    properties: Vec<VertexProperties>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let out = &mut BufWriter::new(out);
-    let columns = columns(mesh);
+    let mut columns = columns(mesh);
+    for VertexProperties { names, values } in properties {
+        let (found, expected) = (values.len(), names.len() * mesh.positions.len());
+        if found != expected {
+            return Err(io::Error::other(format!(
+                "properties {names:?}: {found} values instead of {expected}"
+            )));
+        }
+        columns.push(PlyColumn::exact(names, values));
+    }
     let seams = mesh.uvs.as_ref().filter(|uvs| vertex_values(mesh, uvs).is_none());
     let wide_lists = mesh.faces().any(|face| face.len() > usize::from(u8::MAX) / 2);
     write_header(mesh, &columns, seams, wide_lists, out)?;
@@ -34,6 +52,15 @@ pub fn write_ply(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
         corner += face.len();
     }
     out.flush()
+}
+
+/// Named numbers of each vertex for [`write_ply_with`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct VertexProperties {
+    /// The names of the numbers.
+    pub names: &'static [&'static str],
+    /// Those of the first vertex, then those of the second, and so forth.
+    pub values: Vec<f64>,
 }
 
 fn index_bytes(face: &[u32]) -> Vec<u8> {

@@ -39,6 +39,11 @@ impl ContactSystem {
         at
     }
 
+    /// The first of the surface points at the place of one.
+    pub(crate) fn stands_for(&self, point: usize) -> usize {
+        self.properties.surfaces.stands_for.get(point).map_or(point, |first| *first as usize)
+    }
+
     /// The body or hard collider to which a point belongs.
     pub(crate) fn owner(&self, point: u32) -> Owner {
         let surfaces = &self.properties.surfaces;

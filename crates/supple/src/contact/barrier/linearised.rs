@@ -10,8 +10,10 @@
 use glam::DVec3;
 
 use super::energy::on_unknowns;
+use super::forces::site;
 use super::normal_contacts::{ContactKind, NormalContact};
 use super::{ContactSystem, combine};
+use crate::contact::forces::ContactSite;
 use supple_core::Error;
 
 /// The fraction of the activation distance that contacts keep.
@@ -31,6 +33,8 @@ pub(crate) struct LinearisedContact {
     pub(crate) carried: DVec3,
     /// The friction coefficient.
     pub(crate) friction: f64,
+    /// Its points.
+    pub(crate) site: ContactSite,
 }
 
 /// All contacts at some positions.
@@ -69,6 +73,7 @@ impl ContactSystem {
                 spare: contact.distance - KEPT_GAP * self.reach_of(contact),
                 carried: self.carried_on(contact, &found.at, ends),
                 friction: self.friction_coefficient(contact),
+                site: site(contact.kind, contact.points, contact.weights),
             });
         }
         Ok(())

@@ -1,4 +1,9 @@
-//! Names of bodies and materials as file names and identifiers.
+//! Names of bodies and materials as file names and identifiers, and of data on vertices.
+
+/// The force of contact on each vertex, in newtons.
+pub(super) const CONTACT_FORCE: &str = "contact_force";
+/// Its pressure, in Pa.
+pub(super) const CONTACT_PRESSURE: &str = "contact_pressure";
 
 /// One file name (without extension) per name: characters that a file system might refuse become `_`, and names that
 /// would collide, also where case is ignored, are numbered.

@@ -6,27 +6,39 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::job::Job;
+use super::names::CONTACT_PRESSURE;
 use crate::output::atomic::{AtomicFile, write_whole};
-use crate::output::frame::{FrameBody, FrameSurface};
+use crate::output::frame::{FrameBody, FrameContact, FrameSurface};
 use supple_core::Error;
 use supple_mesh::SurfaceMesh;
-use supple_mesh::format::{write_obj, write_ply};
+use supple_mesh::format::{VertexProperties, write_obj, write_ply_with};
 
 /// Writes Wavefront OBJ files.
 pub(super) fn export_obj(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    export(job, "obj", shortest, write_obj)
+    export(job, "obj", shortest, |mesh, _, file| write_obj(mesh, file))
 }
 
-/// Writes binary PLY files.
+/// Writes binary PLY files, with stored contact forces as properties of the vertices.
 pub(super) fn export_ply(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    export(job, "ply", f64::from, write_ply)
+    export(job, "ply", f64::from, |mesh, contact, file| {
+        write_ply_with(mesh, contact.map(properties).into_iter().flatten().collect(), file)
+    })
+}
+
+fn properties(FrameContact { force, pressure }: &FrameContact) -> [VertexProperties; 2] {
+    let force = force.iter().flat_map(|force| force.as_dvec3().to_array()).collect();
+    let pressure = pressure.iter().copied().map(f64::from).collect();
+    [
+        VertexProperties { names: &["contact_force_x", "contact_force_y", "contact_force_z"], values: force },
+        VertexProperties { names: &[CONTACT_PRESSURE], values: pressure },
+    ]
 }
 
 fn export(
     job: &mut Job,
     ending: &'static str,
     widen: fn(f32) -> f64,
-    write: fn(&SurfaceMesh, &mut AtomicFile) -> io::Result<()>,
+    write: fn(&SurfaceMesh, Option<&FrameContact>, &mut AtomicFile) -> io::Result<()>,
 ) -> Result<Vec<PathBuf>, Error> {
     let sequence = job.sequence(ending)?;
     let mut meshes: Vec<Posed> = job.surfaces().iter().map(Posed::new).collect();
@@ -34,7 +46,7 @@ fn export(
     job.each_frame(|_, frame| {
         for (b, body) in frame.bodies.iter().enumerate() {
             let path = sequence.file(b, frame.index);
-            write_whole(&path, |file| write(meshes[b].pose(body, widen), file))?;
+            write_whole(&path, |file| write(meshes[b].pose(body, widen), body.contact.as_ref(), file))?;
             written.push(path);
         }
         Ok(())

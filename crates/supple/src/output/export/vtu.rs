@@ -1,5 +1,5 @@
 //! VTK's unstructured grids for ParaView: `vtu/dress_000012.vtu` for each body and frame with the displacement from
-//! rest, and `dress.pvd`, which gives each its time in seconds. Metres, y up.
+//! rest and stored contact forces, and `dress.pvd`, which gives each its time in seconds. Metres, y up.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use super::job::{Job, Sequence};
+use super::names::{CONTACT_FORCE, CONTACT_PRESSURE};
 use crate::output::atomic::{AtomicFile, write_whole};
 use crate::output::frame::FrameBody;
 use supple_core::Error;
@@ -38,8 +39,15 @@ fn write_body(body: &FrameBody, file: &mut AtomicFile) -> io::Result<()> {
     let positions: Vec<DVec3> = body.positions.iter().map(|p| p.as_dvec3()).collect();
     let displacements: Vec<DVec3> =
         positions.iter().zip(&mesh.positions).map(|(&p, &rest)| p - rest).collect();
-    let data = PointData { name: "displacement", values: PointValues::Vectors(&displacements) };
-    write_vtu(VtuMesh::from(mesh).with_positions(&positions), &[data], file)
+    let mut data = vec![PointData { name: "displacement", values: PointValues::Vectors(&displacements) }];
+    let contact = body.contact.as_ref();
+    let forces: Option<Vec<DVec3>> = contact.map(|c| c.force.iter().map(|force| force.as_dvec3()).collect());
+    let pressure: Option<Vec<f64>> = contact.map(|c| c.pressure.iter().copied().map(f64::from).collect());
+    if let (Some(forces), Some(pressure)) = (&forces, &pressure) {
+        data.push(PointData { name: CONTACT_FORCE, values: PointValues::Vectors(forces) });
+        data.push(PointData { name: CONTACT_PRESSURE, values: PointValues::Scalars(pressure) });
+    }
+    write_vtu(VtuMesh::from(mesh).with_positions(&positions), &data, file)
 }
 
 fn write_collection(

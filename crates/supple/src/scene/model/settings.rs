@@ -98,11 +98,19 @@ pub struct Output {
     pub checkpoint_every: Option<u32>,
     /// Whether every state that a step accepts is recorded, in `states`.
     pub record_states: bool,
+    /// Whether frames have the force and pressure of contact on every vertex.
+    pub contact_forces: bool,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { formats: Vec::new(), every: 1, checkpoint_every: None, record_states: false }
+        Self {
+            formats: Vec::new(),
+            every: 1,
+            checkpoint_every: None,
+            record_states: false,
+            contact_forces: false,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
+use crate::output::{Checkpoint, CheckpointStore, Frame, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 use crate::simulation::run::report_log::ReportLog;
 use crate::simulation::run::state_folder::StateFolder;
@@ -141,7 +141,7 @@ impl Run {
         let report = frame_report(&self.simulation, frame, &steps, started.elapsed().as_secs_f64());
         self.write_states(frame)?;
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
-            self.cache.write(&self.simulation.frame(frame))?;
+            self.cache.write(&self.frame_to_write(frame)?)?;
         }
         self.log.append(frame, &report)?;
         // The checkpoint comes last: everything it refers to is on disk already.
@@ -167,6 +167,21 @@ impl Run {
         Ok(self.states.write(frame, &states)?)
     }
 
+    /// The current state as a frame, with contact forces if the scene asks for them.
+    fn frame_to_write(&self, frame: u32) -> Result<Frame, Error> {
+        if !self.scene.output.contact_forces {
+            return Ok(self.simulation.frame(frame));
+        }
+        match self.simulation.frame_with_contact(frame) {
+            Ok(with_contact) => Ok(with_contact),
+            // At the start some families know no forces yet.
+            Err(_) if frame == 0 => Ok(self.simulation.frame(0)),
+            Err(problem) => Err(Error::NotSupported(format!(
+                "`output.contact_forces`: {problem}; leave it out, or choose another method"
+            ))),
+        }
+    }
+
     /// Writes a checkpoint of the current frame if there is none, so that an interrupted run loses nothing.
     pub fn checkpoint_now(&mut self) -> Result<(), Error> {
         if self.checkpoints.frames()?.last() != Some(&self.frame) {
@@ -182,7 +197,7 @@ impl Run {
         self.cache.remove_from(0)?;
         self.states.remove_from(0)?;
         self.log.keep_until(0)?;
-        self.cache.write(&self.simulation.frame(0))?;
+        self.cache.write(&self.frame_to_write(0)?)?;
         Ok(self.checkpoints.write(0, self.fingerprint, &self.simulation.save())?)
     }
 
@@ -194,7 +209,7 @@ impl Run {
         }
         if let Err(error) = self.cache.read(0) {
             self.notes.push(format!("{error}; recomputing it"));
-            self.cache.write(&self.simulation.frame(0))?;
+            self.cache.write(&self.frame_to_write(0)?)?;
         }
         let latest = self.last_intact_frame()?;
         let found = self.checkpoints.newest_valid(Some(latest))?;

@@ -25,6 +25,7 @@
 
 mod collision;
 mod constraint;
+mod contact_forces;
 mod declaration;
 mod dependent_particles;
 mod drag;

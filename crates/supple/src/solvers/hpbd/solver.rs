@@ -28,6 +28,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::hpbd::collision::colliders::Collisions;
+use crate::solvers::hpbd::collision::pushes::Pushes;
 use crate::solvers::hpbd::collision::self_collisions::SelfCollisions;
 use crate::solvers::hpbd::constraint::distance_sweep::DistanceSweep;
 use crate::solvers::hpbd::constraint::mesh_constraints::{BodyParts, MeshConstraints};
@@ -156,6 +157,7 @@ impl HierarchicalSolver {
             self.coarse[l].save(work.step.positions);
             self.solve_level(l, work);
             self.coarse[l].hand_down(work.step.positions);
+            self.coarse[l].hand_down_pushes(work);
         }
         for sweep in 0..work.options.sweeps {
             // One is always done on every level, or the step would be little more than the prediction.
@@ -169,6 +171,11 @@ impl HierarchicalSolver {
             }
         }
         self.lay_finer_levels(&work.step);
+        if work.collisions.pushes.any() {
+            for coarse in self.coarse[..self.active].iter().rev() {
+                coarse.lay_pushes_between(&mut work.collisions.pushes);
+            }
+        }
     }
 
     /// The particles omitted by the simulated level.
@@ -572,6 +579,31 @@ impl CoarseLevel {
                 positions.set(child as usize, new);
             }
         }
+    }
+
+    /// Where children are placed between their parents, what pushed these pushes them too.
+    fn lay_pushes_between(&self, pushes: &mut Pushes) {
+        for (c, &child) in self.level.children.iter().enumerate() {
+            let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
+            let whole: f64 = parents.clone().map(|parent| parent.weight).sum();
+            pushes.follow(child, parents.map(|parent| (parent.particle, parent.weight / whole)));
+        }
+    }
+
+    /// The pushes of this level, which are handed down like the displacements.
+    fn hand_down_pushes(&self, work: &mut ProjectionData<'_>) {
+        let (pushes, positions) = (&mut work.collisions.pushes, &*work.step.positions);
+        if !pushes.any() {
+            return;
+        }
+        for (c, &child) in self.level.children.iter().enumerate() {
+            let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
+            if positions.weight(child as usize) > 0.0 {
+                pushes.follow(child, parents.map(|parent| (parent.particle, parent.weight)));
+            }
+        }
+        let particles = self.level.particles.iter().chain(&self.level.children);
+        pushes.keep(particles.copied(), positions);
     }
 
     /// Equation 7.

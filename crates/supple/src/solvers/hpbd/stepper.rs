@@ -11,13 +11,15 @@ use supple_core::parallel::prelude::*;
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::contact::barrier::ContactSystem;
-use crate::dynamics::{ContactProjection, System};
+use crate::contact::forces::ContactForces;
+use crate::dynamics::{ContactImpulse, ContactProjection, System};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::colliders::Collisions;
 use crate::solvers::hpbd::collision::self_collisions::{SelfCollisions, Trajectory};
 use crate::solvers::hpbd::constraint::Step;
 use crate::solvers::hpbd::constraint::mesh_constraints::MeshConstraints;
 use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
+use crate::solvers::hpbd::contact_forces::StepImpulses;
 use crate::solvers::hpbd::drag::Drag;
 use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::{Positions, TASK};
@@ -55,6 +57,10 @@ pub struct HpbdStepper {
     velocities: Positions,
     fixed: Vec<bool>,
     drag: Drag,
+    /// Impulses of pairs in the last step.
+    pair_impulses: Vec<ContactImpulse>,
+    /// The length of the last step in seconds, as long as its impulses are known.
+    last_length: Option<f64>,
     earlier_colliders: Vec<PosedCollider>,
     torn: Option<TornMesh>,
 }
@@ -106,11 +112,14 @@ impl HpbdStepper {
         let displacements = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = displacements.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, [fastest, dt]);
+        let count = self.collisions.colliders.len();
+        self.collisions.pushes.begin_small_step(count, self.x.len(), dt);
         let trajectory = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&trajectory, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
         self.solve(scene_state, dt, progress);
         progress.solving += solving.elapsed().as_secs_f64();
+        self.self_collisions.add_impulses(dt, &mut self.pair_impulses);
         self.contact.project(
             &mut self.system.contact_system,
             scene_state,
@@ -211,6 +220,8 @@ impl HpbdStepper {
         };
         solver.solve(&mut work);
         self.collisions.finish(&self.positions);
+        self.collisions.pushes.keep(0..self.x.len() as u32, &self.positions);
+        self.collisions.pushes.end_small_step();
         self.positions.copy_to(&mut self.predicted);
     }
 
@@ -307,6 +318,10 @@ impl Stepper for HpbdStepper {
         if self.solver.is_none() {
             self.analyse(scene_state);
         }
+        self.collisions.pushes.begin_step();
+        self.pair_impulses.clear();
+        self.contact.begin_step();
+        self.last_length = None;
         let steps = self.small_steps(scene_state, dt);
         let mut progress = Progress::new(steps, deadline);
         let options = options_of(scene_state);
@@ -321,6 +336,7 @@ impl Stepper for HpbdStepper {
             done = next;
         }
         self.finish(scene_state, dt, &progress);
+        self.last_length = Some(dt);
         self.report(scene_state, started, &progress)
     }
 
@@ -328,7 +344,21 @@ impl Stepper for HpbdStepper {
         self.system.points.positions(&self.x, positions);
     }
 
+    fn contact_forces(&self, scene_state: &SceneState) -> Option<ContactForces> {
+        let impulses = StepImpulses {
+            scene_state,
+            system: &self.system,
+            contact: &self.contact,
+            x: &self.x,
+            length: self.last_length?,
+            pushes: &self.collisions.pushes,
+            pairs: &self.pair_impulses,
+        };
+        Some(impulses.forces())
+    }
+
     fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
+        self.last_length = None;
         (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         let before = std::mem::take(&mut self.system.contact_system);
         self.system = System::without_elasticity(scene_state);
@@ -339,6 +369,7 @@ impl Stepper for HpbdStepper {
     }
 
     fn materials_changed(&mut self, scene_state: &SceneState) {
+        self.last_length = None;
         let before = std::mem::take(&mut self.system.contact_system);
         self.system = System::without_elasticity(scene_state);
         self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
@@ -421,7 +452,7 @@ impl Stepper for HpbdStepper {
         }
         self.contact.forget();
         self.system.contact_system.restore(state)?;
-        (self.x, self.v) = (x, v);
+        (self.x, self.v, self.last_length) = (x, v, None);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 //! One body as a USD `Mesh`: points and extent at every frame, topology wherever it changes, UVs, colours, and a
-//! `GeomSubset` for every named set of faces.
+//! `GeomSubset` for every named set of faces; contact forces at the frames that have them.
 
 use std::io::{self, Seek, Write};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use glam::Vec3;
 
 use super::super::names::identifiers;
 use super::crate_file::{CrateValue, CrateWriter, PathId, SpecType};
-use crate::output::frame::{FrameBody, FrameSurface};
+use crate::output::frame::{FrameBody, FrameContact, FrameSurface};
 use supple_mesh::{CornerAttribute, FaceLabels, LabelKind, NO_VALUE, SurfaceMesh};
 
 /// The values of one mesh, already in the file.
@@ -17,6 +17,15 @@ pub(super) struct MeshSamples {
     points: Vec<CrateValue>,
     extents: Vec<CrateValue>,
     topologies: Vec<Topology>,
+    contact: ContactSamples,
+}
+
+/// Force and pressure of contact, where frames have them.
+#[derive(Default)]
+struct ContactSamples {
+    times: Vec<f64>,
+    forces: Vec<CrateValue>,
+    pressures: Vec<CrateValue>,
 }
 
 /// The values that are valid from one frame until the next topology.
@@ -48,6 +57,11 @@ impl MeshSamples {
         }
         self.points.push(out.vec3_array(body.positions.iter().map(|p| p.to_array()))?);
         self.extents.push(out.vec3_array(extent(&body.positions).into_iter())?);
+        if let Some(FrameContact { force, pressure }) = &body.contact {
+            self.contact.times.push(time);
+            self.contact.forces.push(out.vec3_array(force.iter().map(|f| f.to_array()))?);
+            self.contact.pressures.push(out.float_array(pressure.iter().copied())?);
+        }
         Ok(())
     }
 
@@ -71,6 +85,7 @@ impl MeshSamples {
         properties.uniform(out, "subdivisionScheme", "token", |out| out.token("none"));
         properties.uniform(out, "doubleSided", "bool", |_| CrateValue::bool(true));
         self.write_topology(out, &mut properties)?;
+        self.contact.write(out, &mut properties)?;
         let subsets = self.write_subsets(out, &mut properties, materials)?;
 
         let mut fields = vec![("specifier", CrateValue::def()), ("typeName", out.token("Mesh"))];
@@ -140,6 +155,31 @@ impl MeshSamples {
             properties.uniform(out, name, "token", |out| out.token("nonOverlapping"));
         }
         Ok(all_identifiers)
+    }
+}
+
+impl ContactSamples {
+    fn write<W: Write + Seek>(
+        &self,
+        out: &mut CrateWriter<W>,
+        properties: &mut Properties,
+    ) -> io::Result<()> {
+        if self.times.is_empty() {
+            return Ok(());
+        }
+        let times = out.times(&self.times)?;
+        for (name, type_name, samples) in [
+            ("primvars:contact_force", "vector3f[]", &self.forces),
+            ("primvars:contact_pressure", "float[]", &self.pressures),
+        ] {
+            let fields = [
+                ("default", samples[0]),
+                ("interpolation", out.token("vertex")),
+                ("timeSamples", out.time_samples(times, samples)?),
+            ];
+            properties.attribute(out, name, type_name, &fields);
+        }
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ use crate::body::Body;
 use crate::contact::PosedCollider;
 use crate::contact::barrier::PUSH_SPEED;
 use crate::solvers::hpbd::collision::points::Points;
+use crate::solvers::hpbd::collision::pushes::Pushes;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::parallel::Found;
 
@@ -26,6 +27,7 @@ const MARCHES: usize = 64;
 #[derive(Debug, Clone, Copy)]
 struct Touch {
     point_number: u32,
+    collider: u32,
     /// A point of the plane and its normal.
     point: DVec3,
     normal: DVec3,
@@ -58,6 +60,8 @@ pub(crate) struct Collisions {
     points: Points,
     /// How far what starts inside is pushed out in this step at most, in metres.
     longest_push: f64,
+    /// What they have pushed.
+    pub(crate) pushes: Pushes,
 }
 
 impl Collisions {
@@ -82,7 +86,10 @@ impl Collisions {
         touches.look(count, |i, found| {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
-                let touch = |collider| self.touch(collider, i, start, predicted, reach);
+                let touch = |(number, collider)| {
+                    let touch = self.touch(collider, i, start, predicted, reach)?;
+                    Some(Touch { collider: number, ..touch })
+                };
                 found.extend(self.colliders_of(i).filter_map(touch));
             }
         });
@@ -94,7 +101,7 @@ impl Collisions {
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
-            let distance = self.colliders_of(i).map(free).fold(f64::INFINITY, f64::min);
+            let distance = self.colliders_of(i).map(|(_, collider)| free(collider)).fold(f64::INFINITY, f64::min);
             *clearance = ParticleClearance { from, distance, left: 0.0 };
         });
         for touch in self.touches.iter().filter(|touch| touch.left > 0.0) {
@@ -104,10 +111,10 @@ impl Collisions {
         self.clearances = clearances;
     }
 
-    /// The colliders that a point's body meets.
-    fn colliders_of(&self, point: usize) -> impl Iterator<Item = &PosedCollider> {
+    /// The colliders that a point's body meets, with their numbers.
+    fn colliders_of(&self, point: usize) -> impl Iterator<Item = (u32, &PosedCollider)> {
         let body = self.points.body(point);
-        self.colliders.iter().filter(move |collider| collider.meets(body))
+        (0..).zip(&self.colliders).filter(move |(_, collider)| collider.meets(body))
     }
 
     fn touch(
@@ -137,6 +144,7 @@ impl Collisions {
         let free = found.distance - collider.thickness;
         let touch = Touch {
             point_number: i as u32,
+            collider: 0,
             point: at + (-free).min(farthest) * found.normal,
             normal: found.normal,
             carried,
@@ -166,12 +174,17 @@ impl Collisions {
                 let back = touch.held_back(p + out, *pushed, *held);
                 *held += back.length();
                 points.move_by(number, out - back, positions);
+                if out != back {
+                    points.for_each_share(number, positions, |p, share| {
+                        self.pushes.add(touch.collider, p, [share * out, -share * back]);
+                    });
+                }
             }
         }
     }
 
     /// Moves out particles that are still inside.
-    pub(crate) fn finish(&self, positions: &Positions) {
+    pub(crate) fn finish(&mut self, positions: &Positions) {
         let points = &self.points;
         for (i, clearance) in self.clearances.iter().enumerate() {
             let p = points.at(i, |p| positions.get(p));
@@ -180,12 +193,17 @@ impl Collisions {
             {
                 continue;
             }
-            for collider in self.colliders_of(i) {
+            let body = points.body(i);
+            for (number, collider) in (0..).zip(&self.colliders).filter(|(_, collider)| collider.meets(body)) {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance - clearance.left;
                 if depth > 0.0 {
-                    points.move_by(i, depth * found.normal, positions);
+                    let out = depth * found.normal;
+                    points.move_by(i, out, positions);
+                    points.for_each_share(i, positions, |p, share| {
+                        self.pushes.add(number, p, [share * out, DVec3::ZERO]);
+                    });
                 }
             }
         }
@@ -200,7 +218,7 @@ impl Collisions {
             if is_free || !self.points.collides(i) {
                 continue;
             }
-            for collider in self.colliders_of(i) {
+            for (_, collider) in self.colliders_of(i) {
                 let distance = collider.separation(p).distance;
                 count += u32::from(distance < collider.thickness * (1.0 + 1e-6));
                 deepest = deepest.max(-distance);

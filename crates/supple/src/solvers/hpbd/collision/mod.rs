@@ -4,4 +4,5 @@ pub(crate) mod colliders;
 pub(crate) mod particle_hash;
 pub(crate) mod patches;
 pub(crate) mod points;
+pub(crate) mod pushes;
 pub(crate) mod self_collisions;

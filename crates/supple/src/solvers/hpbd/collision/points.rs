@@ -131,6 +131,20 @@ impl Points {
         give
     }
 
+    /// Calls `visit` with the particles of a point and how much of its displacement each takes.
+    pub(crate) fn for_each_share(
+        &self,
+        point: usize,
+        positions: &Positions,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let Some(weights) = self.weights(point) else { return visit(point - self.embedded(), 1.0) };
+        let give = self.give(point, |p| positions.weight(p));
+        for &(p, a) in weights.iter().filter(|_| give > 0.0) {
+            visit(p as usize, a * positions.weight(p as usize) / give);
+        }
+    }
+
     pub(crate) fn move_by(&self, point: usize, by: DVec3, positions: &Positions) {
         let Some(weights) = self.weights(point) else {
             let particle = point - self.embedded();

@@ -35,11 +35,14 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
+use crate::contact::forces::{ContactSite, Support};
+use crate::dynamics::ContactImpulse;
 use crate::scene::{Meeting, Participant};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
 use crate::solvers::hpbd::collision::patches::{BLOCK, ParticlePatch, PatchSurface, Patches, Surroundings};
 use crate::solvers::hpbd::collision::points::Points;
+use crate::solvers::hpbd::collision::pushes::ByKind;
 use crate::solvers::hpbd::positions::{Positions, TASK};
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_mesh::geometry::triangle::closest_point;
@@ -54,6 +57,16 @@ struct CollisionPair {
     normal: DVec3,
     distance: f64,
     friction: f64,
+}
+
+/// What was done about a pair.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    /// How far it was pushed apart, and how much slip friction has removed, in metres.
+    pushed: f64,
+    held: f64,
+    /// Along the normal and by friction: the mass times the displacement of the particle, in kg·m.
+    moved: ByKind<DVec3>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -73,8 +86,8 @@ struct Block {
     /// The candidate pairs of the current patch, by its lanes.
     close: Vec<Close>,
     pairs: Vec<CollisionPair>,
-    /// How far each pair was pushed apart in this step, and how much slip friction has removed, in metres.
-    spent: Vec<[f64; 2]>,
+    /// What was done about each pair in this small step.
+    spent: Vec<Spent>,
     /// The pairs that take part in a sweep.
     active: Vec<u32>,
 }
@@ -262,7 +275,7 @@ impl SelfCollisions {
             block.pairs.clear();
             dispatch(simd, PairsOf { collisions: self, query, block });
             block.spent.clear();
-            block.spent.resize(block.pairs.len(), [0.0; 2]);
+            block.spent.resize(block.pairs.len(), Spent::default());
         });
         self.blocks = blocks;
     }
@@ -456,7 +469,7 @@ impl SelfCollisions {
             let takes_part =
                 |pair: &CollisionPair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
             let all = (0..).zip(pairs.iter().zip(&*spent));
-            let chosen = all.filter(|(_, (pair, [pushed, _]))| takes_part(pair, *pushed));
+            let chosen = all.filter(|(_, (pair, spent))| takes_part(pair, spent.pushed));
             active.extend(chosen.map(|(number, _): (u32, _)| number));
         });
         for Block { pairs, spent, active, .. } in &mut self.blocks {
@@ -469,7 +482,21 @@ impl SelfCollisions {
     /// Pairs that are pushed apart in this step.
     pub(crate) fn count(&self) -> u32 {
         let spent = self.blocks.iter().flat_map(|block| &block.spent);
-        spent.filter(|[pushed, _]| *pushed > 0.0).count() as u32
+        spent.filter(|spent| spent.pushed > 0.0).count() as u32
+    }
+
+    /// Adds the impulses of pairs in a small step of `length` seconds.
+    pub(crate) fn add_impulses(&self, length: f64, impulses: &mut Vec<ContactImpulse>) {
+        let pairs = self.blocks.iter().flat_map(|block| block.pairs.iter().zip(&block.spent));
+        impulses.extend(pairs.filter(|(_, spent)| spent.pushed > 0.0).map(|(pair, spent)| {
+            let parts = pair.parts();
+            let site = ContactSite {
+                points: parts.map(|(point, _)| point as u32),
+                weights: parts.map(|(_, part)| part),
+                support: Support::Points,
+            };
+            ContactImpulse { site, impulses: spent.moved.map(|moved| moved / length) }
+        }));
     }
 }
 
@@ -487,7 +514,8 @@ impl CollisionPair {
         self.distance - self.apart(points, |p| positions.get(p)).dot(self.normal)
     }
 
-    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], [pushed, held]: &mut [f64; 2]) {
+    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], spent: &mut Spent) {
+        let Spent { pushed, held, moved: kept } = spent;
         let apart = self.apart(points, |p| positions.get(p));
         let depth = self.distance - apart.dot(self.normal);
         let by = if depth > 0.0 { depth * self.normal } else { DVec3::ZERO };
@@ -502,7 +530,9 @@ impl CollisionPair {
         let length = slip.length();
         let back = if length <= limit { slip } else { slip * (limit / length) };
         *held += back.length();
-        self.move_apart(points, positions, by - back);
+        let mass = self.move_apart(points, positions, by - back);
+        kept[0] += mass * by;
+        kept[1] -= mass * back;
     }
 
     /// The vector from the triangle to the particle.
@@ -520,8 +550,8 @@ impl CollisionPair {
         [(self.particle as usize, 1.0), (a, -weights.x), (b, -weights.y), (c, -weights.z)]
     }
 
-    /// Changes the vector between the two by moving each by its inverse mass.
-    fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) {
+    /// Changes the vector between the two by moving each by its inverse mass. Returns the mass that this vector has.
+    fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) -> f64 {
         let parts = self.parts();
         let mut give = 0.0;
         if points.embedded() == 0 {
@@ -530,7 +560,7 @@ impl CollisionPair {
             for (p, part) in parts.into_iter().filter(|_| give > 0.0) {
                 positions.set(p, positions.get(p) + by * (part * positions.weight(p) / give));
             }
-            return;
+            return if give > 0.0 { 1.0 / give } else { 0.0 };
         }
         for (point, part) in parts {
             points.for_each_part(point, |p, a| {
@@ -540,13 +570,14 @@ impl CollisionPair {
             });
         }
         if give <= 0.0 {
-            return;
+            return 0.0;
         }
         for (point, part) in parts {
             points.for_each_part(point, |p, a| {
                 positions.set(p, positions.get(p) + by * (part * a * positions.weight(p) / give));
             });
         }
+        1.0 / give
     }
 }
 
