@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use glam::DVec3;
 use supple::linear::BlockMatrix;
+use supple::material::{MaterialSpec, StretchStiffness};
 use supple::scene::{
     Bending, Body, Collider, ContactMatrix, FrictionModel, LinearKind, Method, Model, Scene, Solver,
 };
@@ -16,14 +17,22 @@ fn projective(linear: LinearKind, contact_matrix: ContactMatrix) -> Solver {
         method: Method::PROJECTIVE,
         linear: linear.into(),
         contact_matrix: Some(contact_matrix),
-        max_iterations: 200,
+        max_iterations: 30,
         ..Solver::default()
     }
 }
 
-/// A cloth of springs at a height.
+/// A heavy cloth of weak springs at a height: what presses it on the ball is stiffer than itself.
 fn cloth(name: &str, height: f64) -> Body {
-    let body = Body::cloth(name).size([0.5, 0.5]).vertices([11, 11]).at([0.01, height, 0.02]);
+    let material = MaterialSpec {
+        area_density: Some(1.0),
+        stretch_stiffness: Some(StretchStiffness::Uniform(10.0)),
+        bend_stiffness: Some(1e-4),
+        damping: Some(0.0),
+        ..MaterialSpec::default()
+    };
+    let body =
+        Body::cloth(name).size([0.5, 0.5]).vertices([11, 11]).at([0.01, height, 0.02]).material(material);
     Body { model: Model::Spring, bending: Some(Bending::Quadratic), ..body }
 }
 
@@ -44,7 +53,7 @@ fn first_matrix(solver: Solver, touches: bool) -> BlockMatrix {
         scene.colliders.clear();
         scene.contact.between_bodies = false;
     }
-    Simulation::new(scene).unwrap().first_system(STEP).unwrap().matrix
+    Simulation::new(scene).unwrap().step_system(STEP).unwrap().matrix
 }
 
 #[test]
@@ -69,7 +78,7 @@ fn contact_adds_the_same_to_the_matrix_as_under_newtons_method() {
 #[test]
 fn contact_in_the_matrix_takes_at_most_half_the_iterations_of_a_bound() {
     let matrices = [ContactMatrix::Blocks, ContactMatrix::Bound];
-    let kinds = [LinearKind::Cholesky, LinearKind::Galerkin, LinearKind::Mas, LinearKind::Ic0];
+    let kinds = [LinearKind::Cholesky, LinearKind::Mas];
     let solvers = kinds
         .into_iter()
         .flat_map(|kind| matrices.map(|matrix| (kind.name().to_owned(), projective(kind, matrix))));
@@ -77,7 +86,7 @@ fn contact_in_the_matrix_takes_at_most_half_the_iterations_of_a_bound() {
         frame: 4,
         solvers: solvers.collect(),
         budget: Duration::from_secs(60),
-        tolerance: 1e-7,
+        tolerance: 1e-3,
         reference_budget: None,
     };
     let scene = draped(Solver::default());

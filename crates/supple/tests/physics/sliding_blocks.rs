@@ -128,7 +128,7 @@ fn projective_dynamics_slides_as_far_as_newtons_method() {
         advance(&mut Simulation::new(scene).unwrap(), 60)
     };
     let expected = slide(Method::NEWTON, 1e-8);
-    for tolerance in [1e-4, 1e-8] {
+    for tolerance in [1e-4, 1e-6] {
         let found = slide(Method::PROJECTIVE, tolerance);
         assert!((found / expected - 1.0).abs() < 0.01, "{tolerance}: {found} m instead of {expected} m");
     }
