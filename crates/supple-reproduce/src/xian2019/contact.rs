@@ -1,5 +1,5 @@
 //! Section 4.6 (the cloth of figure 4, right): contact as 3x3 blocks in the matrix of projective dynamics, against a bound of it with
-//! one number per block. A step of the built-in scene `cloth-on-sphere`, with the mass and bending of the paper's cloth and weaker springs, is
+//! one number per block. A step of the built-in scene `cloth-on-sphere`, with the mass of the paper's cloth and weaker springs, is
 //! taken by both from the same state; the error is that of equation 9.
 
 use std::time::Duration;

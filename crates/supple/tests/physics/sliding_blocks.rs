@@ -41,7 +41,7 @@ fn place(simulation: &Simulation) -> f64 {
     positions.iter().map(|p| p.x).sum::<f64>() / positions.len() as f64
 }
 
-/// How far the block moves along x in so many steps.
+/// How far the block moves along x in a number of steps.
 fn advance(simulation: &mut Simulation, steps: u32) -> f64 {
     let before = place(simulation);
     (0..steps).for_each(|_| _ = simulation.step(STEP).unwrap());
