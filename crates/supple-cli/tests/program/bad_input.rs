@@ -35,6 +35,10 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["run", "demo", "--solver", "newton+newton"], &["newton+newton"]),
         (&["run", "demo", "--solver", "lbfgs+chebyshev"], &["chebyshev", "preconditioner"]),
         (&["run", "bar", "--resolution", "0.2", "--solver", "projective"], &["projective", "model"]),
+        (
+            &["run", "demo", "--set", "solver.contact_matrix=bound"],
+            &["`contact_matrix`", "`projective`", "newton"],
+        ),
         (&["run", "demo", "--set", "body.cloth.shape.grid.vertices=[1,1]"], &["--set", "vertices"]),
         (&["run", text(&ball)], &["ball.obj", "mesh, not a scene"]),
         (&["compare", "demo", "--frame", "1000"], &["1000", "75"]),

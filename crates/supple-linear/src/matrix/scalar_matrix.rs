@@ -83,13 +83,18 @@ impl ScalarMatrix {
     /// The same with full blocks, for solvers that need them.
     pub fn to_blocks(&self) -> BlockMatrix {
         let mut matrix = BlockMatrix::zero(self.pattern.clone());
-        for (block, &value) in matrix.blocks_mut().iter_mut().zip(&self.values) {
-            *block = DMat3::from_diagonal(DVec3::splat(value));
-        }
+        self.write_to(&mut matrix);
+        matrix
+    }
+
+    /// Replaces a matrix with full blocks on the same pattern by this one.
+    pub fn write_to(&self, matrix: &mut BlockMatrix) {
+        matrix.clear();
+        let numbers = matrix.blocks_mut().par_iter_mut().zip(&self.values).with_min_len(ROWS * 8);
+        numbers.for_each(|(block, &value)| *block = DMat3::from_diagonal(DVec3::splat(value)));
         for &(row, column, value) in &self.outside {
             matrix.push_outside(row, column, DMat3::from_diagonal(DVec3::splat(value)));
         }
-        matrix
     }
 }
 

@@ -194,7 +194,10 @@ pub(super) fn cloth(vertices: f64, solver: Solver, request: &Request) -> Result<
 fn square(vertices: f64, solver: Solver) -> Result<Scene, Error> {
     let side = vertices.sqrt().round().max(3.0) as u32;
     let spacing = 1.0 / f64::from(side - 1);
-    let body = Body::cloth("cloth").size([1.0, 1.0]).vertices([side, side]).material(cloth_material(spacing));
+    let body = Body::cloth("cloth")
+        .size([1.0, 1.0])
+        .vertices([side, side])
+        .material(cloth_material(CLOTH_SPRINGS[0], spacing));
     let corners = [-0.5, 0.5].map(|x| DVec3::new(x, 0.0, -0.5)).to_vec();
     let pin = Pin::soft("cloth", Selection::Nearest(corners), CLOTH_ATTACHMENT);
     Scene::builder().name("cloth").fps(FPS).body(body).pin(pin).solver(solver).build()
@@ -207,7 +210,7 @@ fn garment(path: &Path, solver: Solver) -> Result<Scene, Error> {
     let scale = 1.0 / sides.max_element();
     let spacing = 1.0 / (surface.positions.len() as f64).sqrt();
     let shape = Shape { scale, ..Shape::new(ShapeSource::File(path.to_owned())) };
-    let body = Body::new("cloth", shape).material(cloth_material(spacing));
+    let body = Body::new("cloth", shape).material(cloth_material(CLOTH_SPRINGS[0], spacing));
     let point = DVec3::Y * scale * (bounds.high.y - 0.02 * sides.max_element());
     let pin = Pin::soft("cloth", Selection::Plane { point, normal: DVec3::Y }, CLOTH_ATTACHMENT);
     Scene::builder().name("cloth").fps(FPS).body(body).pin(pin).solver(solver).build()
@@ -216,8 +219,8 @@ fn garment(path: &Path, solver: Solver) -> Result<Scene, Error> {
 /// A material that gives the springs of a square grid the stiffnesses of table 4: structural springs have ¾ of the stretch
 /// stiffness, and bending springs about 64 times the bending stiffness over the square of the spacing (see
 /// [`supple::energy::element::spring_network`]).
-fn cloth_material(spacing: f64) -> MaterialSpec {
-    let [stretch, bend] = CLOTH_SPRINGS;
+pub(super) fn cloth_material(stretch: f64, spacing: f64) -> MaterialSpec {
+    let bend = CLOTH_SPRINGS[1] * stretch / CLOTH_SPRINGS[0];
     MaterialSpec {
         area_density: Some(1.0),
         stretch_stiffness: Some(StretchStiffness::Uniform(stretch / 0.75)),

@@ -43,6 +43,7 @@ impl StepperDeclaration for ImplicitDynamics {
             linear: if solves { LinearUse::Solver } else { LinearUse::Preconditioner },
             velocity_tolerance: method == Method::NEWTON,
             spectral_radius: method == Method::ACCELERATED_GRADIENT,
+            contact_matrix: method == Method::PROJECTIVE,
             renews_by_itself: method == Method::PROJECTIVE,
             ..MethodTraits::default()
         }

@@ -29,7 +29,7 @@ use supple_core::Aabb;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 use supple_linear::vectors::norm;
-use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use supple_linear::{BlockMatrix, BlockPattern, CycleTimes};
 
 /// The step in seconds that weights inertia in quasi-statics: too long for it to matter relative to elasticity, short enough to
 /// keep the matrix of a free body definite.
@@ -477,13 +477,11 @@ impl Stepper for ImplicitStepper {
         let (x, fixed) = (&self.work.next, &self.fixed);
         let matrix = match scene_state.solver.method == Method::PROJECTIVE {
             true => {
-                let mut scalars = ScalarMatrix::zero(pattern);
-                if !self.system.projective(x, &mut scalars) {
-                    return Err(
-                        scene_state.failed("projective dynamics does not support one of the elastic models")
-                    );
-                }
-                scalars.to_blocks()
+                let contact = scene_state.solver.contact_matrix.unwrap_or_default();
+                let found = self.system.projective_matrix(x, contact, pattern);
+                found.ok_or_else(|| {
+                    scene_state.failed("projective dynamics does not support one of the elastic models")
+                })?
             }
             false => {
                 let mut hessian = BlockMatrix::zero(pattern);

@@ -84,17 +84,15 @@ pub(crate) fn minimiser(
             Box::new(AcceleratedGradient::new(pattern, vertices, preconditioner()?, refresh, radius))
         }
         method if method == Method::PROJECTIVE => {
-            let global = match solver.linear.kind {
+            let factor = match linear.kind {
                 LinearKind::Cholesky => {
-                    Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
+                    Some(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
                 }
-                _ => Global::Iterative {
-                    solver: linear_solver()?,
-                    stop: inner_rule(solver),
-                    blocks: BlockMatrix::zero(pattern.clone()),
-                },
+                _ => None,
             };
-            Box::new(Projective::new(pattern, vertices, global))
+            let global = Global { factor, solver: linear_solver()?, stop: inner_rule(solver) };
+            let contact_matrix = solver.contact_matrix.unwrap_or_default();
+            Box::new(Projective::new(pattern, vertices, global, contact_matrix))
         }
         other => return Err(MinimiseError::UnknownMethod { method: other.name().to_owned() }),
     })

@@ -17,7 +17,7 @@ use crate::energy::seam::{SeamSpring, Seams};
 use crate::energy::wind::Wind;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
-use crate::scene::{ContactModel, FrictionModel, Tangled, Truncation};
+use crate::scene::{ContactMatrix, ContactModel, FrictionModel, Tangled, Truncation};
 use crate::scene_state::SceneState;
 use crate::stepper::ReleasedVertices;
 use supple_core::Error;
@@ -257,6 +257,25 @@ impl System {
         matrix
     }
 
+    /// The matrix of projective dynamics at `x`; `None` if one of the energies has none.
+    pub(super) fn projective_matrix(
+        &self,
+        x: &[DVec3],
+        contact: ContactMatrix,
+        pattern: Arc<BlockPattern>,
+    ) -> Option<BlockMatrix> {
+        let mut scalars = ScalarMatrix::zero(pattern);
+        if !self.projective(x, contact, &mut scalars) {
+            return None;
+        }
+        let mut matrix = scalars.to_blocks();
+        if contact == ContactMatrix::Blocks {
+            self.contact_hessians(x, &mut |point, block| matrix.add_point(point, block));
+            matrix.gather_extra_blocks();
+        }
+        Some(matrix)
+    }
+
     /// Takes over the friction anchors from the previous system of the same bodies.
     pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
         self.contacts.take_over_anchors(&mut before.contacts);
@@ -359,8 +378,18 @@ impl Objective for System {
         self.energies().for_each(|energy| energy.point_hessians(x, HessianMode::PsdProjected, &mut *visit));
     }
 
-    fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
-        self.energies().all(|energy| energy.add_projective(x, matrix))
+    fn projective(&self, x: &[DVec3], contact: ContactMatrix, matrix: &mut ScalarMatrix) -> bool {
+        let others: [&dyn Energy; 4] = [&self.inertia, &self.attachments, &self.seams, &self.wind];
+        let elastic = self.elastic.iter().map(|energy| &**energy);
+        match contact {
+            ContactMatrix::Bound => self.energies().all(|energy| energy.add_projective(x, matrix)),
+            ContactMatrix::Blocks => elastic.chain(others).all(|energy| energy.add_projective(x, matrix)),
+        }
+    }
+
+    fn contact_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+        self.contacts.point_hessians(x, HessianMode::PsdProjected, &mut *visit);
+        self.contact_system.point_hessians(x, HessianMode::PsdProjected, visit);
     }
 
     fn projective_varies(&self) -> bool {

@@ -103,6 +103,8 @@ pub struct MethodTraits {
     pub velocity_tolerance: bool,
     /// Whether it uses `solver.spectral_radius`.
     pub spectral_radius: bool,
+    /// Whether it uses `solver.contact_matrix`.
+    pub contact_matrix: bool,
     /// Whether it refreshes its matrix by itself, so that `solver.refresh` and the like have no meaning.
     pub renews_by_itself: bool,
     /// Whether solids are divided into octants instead of tetrahedra; only then may bodies have an `interior`.

@@ -37,7 +37,7 @@ pub use model::pin::{Follow, Pin, PinStrength};
 pub use model::seam::Seam;
 pub use model::selection::{InsideTest, Selection, SelectionPoints};
 pub use model::settings::{Air, Expect, Mode, Output, Time, World};
-pub use model::solver::Solver;
+pub use model::solver::{ContactMatrix, Solver};
 pub use options::{NamedOptions, OptionSet, OptionTable};
 pub use read::document::Source;
 pub use read::load::{SceneReader, linear_with_sets};

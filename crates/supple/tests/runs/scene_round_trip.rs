@@ -285,6 +285,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
                     refresh_moved: None,
                     refresh_steps: Some(10),
                     spectral_radius: None,
+                    contact_matrix: None,
                     options: Default::default(),
                 };
                 solver.with_options(hpbd).with_options(octree).with_options(staggered)

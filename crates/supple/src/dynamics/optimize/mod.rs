@@ -10,6 +10,7 @@ mod objective;
 mod outer_loop;
 mod preconditioning;
 pub(crate) mod projective;
+mod projective_contact;
 mod refresh;
 mod truncated_step;
 mod truncation;

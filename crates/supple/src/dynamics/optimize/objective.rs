@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::error::MinimiseError;
 use crate::energy::PointVisitor;
 use crate::material::HessianMode;
-use crate::scene::Truncation;
+use crate::scene::{ContactMatrix, Truncation};
 use crate::stepper::IterationRecord;
 use supple_linear::{BlockMatrix, ScalarMatrix, SolverState};
 
@@ -49,11 +49,14 @@ pub trait Objective {
     /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
     /// matrix-free methods apply by themselves.
     fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
-    /// Adds the matrix that projective dynamics uses in place of the Hessian; `false` if there is none.
-    fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
+    /// Adds the matrix that projective dynamics uses in place of the Hessian, with a bound of contact or without contact; `false` if
+    /// there is none.
+    fn projective(&self, _x: &[DVec3], _contact: ContactMatrix, _matrix: &mut ScalarMatrix) -> bool {
         false
     }
-    /// Whether that matrix depends on the positions.
+    /// Calls `visit` with the Hessian of every material point of contact, projected to positive semi-definite.
+    fn contact_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
+    /// Whether contact may change that matrix within a step.
     fn projective_varies(&self) -> bool {
         true
     }
@@ -237,7 +240,7 @@ pub(crate) mod tests {
             }
         }
 
-        fn projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        fn projective(&self, _x: &[DVec3], _contact: ContactMatrix, matrix: &mut ScalarMatrix) -> bool {
             (0..self.count).for_each(|v| matrix.add_diagonal(v, Self::depth(v)));
             for [a, b] in self.pairs() {
                 matrix.add_diagonal(a, 1.0);

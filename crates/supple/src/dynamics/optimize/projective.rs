@@ -7,39 +7,38 @@
 //! ```
 //!
 //! both steps together are one step of descent preconditioned by `L` (Liu et al. 2017). A line search makes it safe for
-//! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or attachments do, and is
-//! factorised or prepared only then. Where an iterative solver diverges, `L`'s diagonal takes its place for the iteration.
+//! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when attachments do, and is
+//! factorised or prepared only then. While something touches, contact adds its own blocks to `L` (`projective_contact.rs`) or, if
+//! so chosen, a bound of them to its diagonal. Where an iterative solver diverges, the matrix's diagonal takes its place
+//! for the iteration.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::descent::{Descent, DescentMethod, DescentWorkspace, descend, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
+use super::projective_contact::ContactBlocks;
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::material::law::SolidLaw;
-use crate::scene::{Bending, Model};
+use crate::scene::{Bending, ContactMatrix, Model};
 use supple_core::text::suggest::list;
 use supple_linear::{
-    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, SolverState,
+    BlockPattern, Factorisation, LinearOperator, LinearSolver, ScalarCholesky, ScalarMatrix, SolverState,
     StopRule, WithBlocks,
 };
 
-/// The solver of the global step.
-pub(crate) enum Global {
-    /// A factor of the scalar matrix, with three right-hand sides.
-    Direct(Box<ScalarCholesky>),
+/// The solvers of the global step.
+pub(crate) struct Global {
+    /// A factor of the scalar matrix, with three right-hand sides. It cannot store contact, which is left to `solver`.
+    pub(crate) factor: Option<Box<ScalarCholesky>>,
     /// Any other solver.
-    Iterative {
-        solver: Box<dyn LinearSolver>,
-        stop: StopRule,
-        /// The matrix as 3x3 blocks, from which preconditioners are prepared; products use one number per block.
-        blocks: BlockMatrix,
-    },
+    pub(crate) solver: Box<dyn LinearSolver>,
+    pub(crate) stop: StopRule,
 }
 
 /// Why a body cannot be simulated by projective dynamics: one of its energies is not a squared distance to a projection.
@@ -73,9 +72,15 @@ fn is_curved(body: &Body) -> bool {
 /// Projective dynamics on one sparsity pattern.
 pub struct Projective {
     global: Global,
+    contact_matrix: ContactMatrix,
     matrix: ScalarMatrix,
     /// The numbers that were factorised or prepared last.
     prepared: Vec<f64>,
+    /// The matrix as 3x3 blocks, with contact if something touches; without a factor preconditioners are prepared from it.
+    blocks: Option<ContactBlocks>,
+    /// Whether it contains contact now, and whether `solver` has been prepared for such a matrix.
+    touches: bool,
+    met_contact: bool,
     work: DescentWorkspace,
     rhs: Vec<DVec3>,
     /// Workspace for a product.
@@ -83,80 +88,159 @@ pub struct Projective {
 }
 
 impl Projective {
-    pub(crate) fn new(pattern: Arc<BlockPattern>, vertices: usize, global: Global) -> Self {
+    pub(crate) fn new(
+        pattern: Arc<BlockPattern>,
+        vertices: usize,
+        global: Global,
+        contact_matrix: ContactMatrix,
+    ) -> Self {
         Self {
             work: DescentWorkspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             matrix: ScalarMatrix::zero(pattern),
             prepared: Vec::new(),
+            blocks: None,
+            touches: false,
+            met_contact: false,
             product: Vec::new(),
             global,
+            contact_matrix,
         }
     }
 
     /// Assembles the matrix where it may have changed, and factorises or prepares it if it has.
     fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
-        if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
+        let (begins, varies) = (descent.outcome.iterations == 0, descent.objective.projective_varies());
+        if !begins && !varies {
             return Ok(());
         }
         let started = Instant::now();
-        self.matrix.clear();
-        if !descent.objective.projective(descent.x, &mut self.matrix) {
-            return Err(MinimiseError::Unsolvable(
-                "projective dynamics does not support one of the elastic models; use `newton`, or `spring`, \
-                 `arap` or `corotated` solids",
-            ));
+        let is_bound = self.contact_matrix == ContactMatrix::Bound;
+        if begins || is_bound {
+            self.assemble(descent)?;
         }
+        self.touches = varies && !is_bound && {
+            let blocks = blocks_of(&mut self.blocks, &self.matrix);
+            blocks.assemble(descent.objective, descent.x, &self.matrix)
+        };
         let assembled = Instant::now();
         descent.outcome.assembly_time += assembled - started;
-        if self.prepared == self.matrix.values() {
-            return Ok(());
+        if self.touches {
+            self.prepare_blocks()?;
+        } else if self.prepared != self.matrix.values() {
+            self.prepare_scalars()?;
         }
+        descent.outcome.update_time += assembled.elapsed();
+        Ok(())
+    }
+
+    /// Assembles the matrix with one number per block.
+    fn assemble(&mut self, descent: &Descent<'_>) -> Result<(), MinimiseError> {
+        self.matrix.clear();
+        match descent.objective.projective(descent.x, self.contact_matrix, &mut self.matrix) {
+            true => Ok(()),
+            false => Err(MinimiseError::Unsolvable(
+                "projective dynamics does not support one of the elastic models; use `newton`, or `spring`, \
+                 `arap` or `corotated` solids",
+            )),
+        }
+    }
+
+    /// Prepares for the matrix with contact.
+    fn prepare_blocks(&mut self) -> Result<(), MinimiseError> {
+        if self.global.factor.is_none() {
+            self.prepared.clear();
+        }
+        if !std::mem::replace(&mut self.met_contact, true) {
+            self.global.solver.forget();
+        }
+        blocks_of(&mut self.blocks, &self.matrix).prepare(&mut *self.global.solver)
+    }
+
+    /// Prepares for the matrix without.
+    fn prepare_scalars(&mut self) -> Result<(), MinimiseError> {
         // After a rejected matrix nothing is usable, even if the old values come back.
         self.prepared.clear();
-        match &mut self.global {
-            Global::Direct(factor) => {
+        match &mut self.global.factor {
+            Some(factor) => {
                 if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
                     return Err(MinimiseError::Unsolvable(
                         "the matrix of projective dynamics is not positive definite",
                     ));
                 }
             }
-            Global::Iterative { solver, blocks, .. } => {
-                let numbers = blocks.blocks_mut().par_iter_mut().zip(self.matrix.values()).with_min_len(4096);
-                numbers.for_each(|(block, &value)| *block = DMat3::from_diagonal(DVec3::splat(value)));
-                solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
+            None => {
+                let blocks = &mut blocks_of(&mut self.blocks, &self.matrix).matrix;
+                self.matrix.write_to(blocks);
+                self.global.solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
             }
         }
         self.prepared.extend_from_slice(self.matrix.values());
-        descent.outcome.update_time += assembled.elapsed();
         Ok(())
     }
 
-    fn find_direction(&mut self, descent: &mut Descent<'_>) {
+    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         let started = Instant::now();
         let pairs = self.rhs.par_iter_mut().zip(&self.work.gradient).with_min_len(4096);
         pairs.for_each(|(b, g)| *b = -*g);
-        match &mut self.global {
-            Global::Iterative { solver, stop, blocks } => {
-                self.work.direction.par_chunks_mut(4096).for_each(|part| part.fill(DVec3::ZERO));
-                let stop = StopRule { deadline: descent.limits.deadline, ..*stop };
-                let matrix = WithBlocks { scalars: &self.matrix, blocks };
-                let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, &stop);
-                descent.outcome.linear_iterations += solved.iterations as u32;
-                let (residual, direction) = (solved.relative_residual, &mut self.work.direction);
-                if !is_usable_direction(&matrix, &self.rhs, direction, residual, &mut self.product) {
-                    divide_by_diagonal(&self.matrix, &self.rhs, direction);
+        let stop = StopRule { deadline: descent.limits.deadline, ..self.global.stop };
+        let iterations = match (&mut self.blocks, &mut self.global.factor) {
+            (Some(blocks), _) if self.touches => {
+                let usable = solve(
+                    &mut *self.global.solver,
+                    &blocks.matrix,
+                    &self.rhs,
+                    (&mut self.work.direction, &mut self.product),
+                    &stop,
+                );
+                if !usable.1 {
+                    blocks.divide_by_diagonal(&self.rhs, &mut self.work.direction)?;
                 }
+                usable.0
             }
-            Global::Direct(factor) => {
+            (_, Some(factor)) => {
                 self.work.direction.copy_from_slice(&self.rhs);
                 factor.solve(&mut self.work.direction);
-                descent.outcome.linear_iterations += 1;
+                1
             }
-        }
+            (blocks, None) => {
+                let blocks = &blocks_of(blocks, &self.matrix).matrix;
+                let usable = solve(
+                    &mut *self.global.solver,
+                    &WithBlocks { scalars: &self.matrix, blocks },
+                    &self.rhs,
+                    (&mut self.work.direction, &mut self.product),
+                    &stop,
+                );
+                if !usable.1 {
+                    divide_by_diagonal(&self.matrix, &self.rhs, &mut self.work.direction);
+                }
+                usable.0
+            }
+        };
+        descent.outcome.linear_iterations += iterations;
         descent.outcome.solve_time += started.elapsed();
+        Ok(())
     }
+}
+
+/// The matrix with full blocks, created when it is first needed.
+fn blocks_of<'a>(blocks: &'a mut Option<ContactBlocks>, scalars: &ScalarMatrix) -> &'a mut ContactBlocks {
+    blocks.get_or_insert_with(|| ContactBlocks::new(scalars.pattern().clone()))
+}
+
+/// Solves for a direction; returns the number of iterations and whether it is usable.
+fn solve(
+    solver: &mut dyn LinearSolver,
+    matrix: &dyn LinearOperator,
+    rhs: &[DVec3],
+    (direction, product): (&mut [DVec3], &mut Vec<DVec3>),
+    stop: &StopRule,
+) -> (u32, bool) {
+    direction.par_chunks_mut(4096).for_each(|part| part.fill(DVec3::ZERO));
+    let solved = solver.solve(matrix, rhs, direction, stop);
+    let usable = is_usable_direction(matrix, rhs, direction, solved.relative_residual, product);
+    (solved.iterations as u32, usable)
 }
 
 /// `d = D⁻¹ b` with the matrix's diagonal, which is positive: masses and stiffnesses are.
@@ -175,6 +259,11 @@ impl Minimiser for Projective {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
+        // What depends on contacts of earlier steps is in no checkpoint.
+        if std::mem::take(&mut self.met_contact) && self.global.factor.is_none() {
+            self.global.solver.forget();
+            self.prepared.clear();
+        }
         descend(self, objective, x, limits, outcome)
     }
 }
@@ -186,7 +275,7 @@ impl DescentMethod for Projective {
 
     fn step(&mut self, descent: &mut Descent<'_>) -> Result<Option<Termination>, MinimiseError> {
         self.prepare(descent)?;
-        self.find_direction(descent);
+        self.find_direction(descent)?;
         descent.outcome.iterations += 1;
         let length = descent.line_search(&mut self.work, 1.0);
         Ok(length.is_none().then_some(Termination::Stalled))
@@ -195,29 +284,22 @@ impl DescentMethod for Projective {
 
 impl SolverState for Projective {
     fn inner(&self) -> Option<&dyn SolverState> {
-        match &self.global {
-            Global::Direct(_) => None,
-            Global::Iterative { solver, .. } => Some(&**solver),
-        }
+        Some(&*self.global.solver)
     }
 
     fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
-        match &mut self.global {
-            Global::Direct(_) => None,
-            Global::Iterative { solver, .. } => Some(&mut **solver),
-        }
+        Some(&mut *self.global.solver)
     }
 
     fn bytes(&self) -> usize {
-        let solver = match &self.global {
-            Global::Direct(factor) => factor.bytes(),
-            Global::Iterative { solver, blocks, .. } => solver.bytes() + 72 * blocks.blocks().len(),
-        };
-        solver + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
+        let factor = self.global.factor.as_ref().map_or(0, |factor| factor.bytes());
+        let blocks = self.blocks.as_ref().map_or(0, ContactBlocks::bytes);
+        let scalars = 16 * self.matrix.values().len() + self.matrix.pattern().bytes();
+        factor + self.global.solver.bytes() + blocks + scalars
     }
 
     fn begin_step(&mut self, positions: &[DVec3]) -> bool {
-        let rebuilt = self.inner_mut().is_some_and(|solver| solver.begin_step(positions));
+        let rebuilt = self.global.solver.begin_step(positions);
         if rebuilt {
             self.prepared.clear();
         }
@@ -225,7 +307,7 @@ impl SolverState for Projective {
     }
 
     fn restore(&mut self, saved: &[u32]) {
-        let Some(solver) = self.inner_mut() else { return };
+        let solver = &mut self.global.solver;
         // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
         let keeps_structure = !(saved.is_empty() && solver.save().is_empty());
         solver.restore(saved);
@@ -245,14 +327,14 @@ mod tests {
         for growth in [1e3, -1.0, f64::NAN] {
             let wells = Wells::new(8);
             let pattern = wells.pattern();
-            let global = Global::Iterative {
+            let global = Global {
+                factor: None,
                 solver: Box::new(Diverging { growth }),
                 stop: StopRule::tolerance(1e-2, 50),
-                blocks: BlockMatrix::zero(pattern.clone()),
             };
             let mut x = vec![DVec3::ONE; 8];
             let mut outcome = Outcome::default();
-            let mut projective = Projective::new(pattern, 8, global);
+            let mut projective = Projective::new(pattern, 8, global, ContactMatrix::Blocks);
             projective.minimise(&wells, &mut x, &limits(), &mut outcome).unwrap();
             assert_eq!(outcome.stop, Termination::Converged, "{growth}: {:?}", outcome.residuals);
         }

@@ -8,6 +8,17 @@ use crate::scene::method::{LinearUse, Method};
 use crate::scene::options::{NamedOptions, OptionSet};
 use supple_core::Error;
 
+/// How contact enters the matrix of projective dynamics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContactMatrix {
+    /// By 3x3 blocks `k n nᵀ` with all couplings of a contact (Xian 2019, section 4.6).
+    #[default]
+    Blocks,
+    /// By an upper bound on the diagonal, the same in all directions.
+    Bound,
+}
+
 /// Method, linear solver and stopping criteria.
 ///
 /// [`SceneReader`](crate::scene::SceneReader) reads `method` and the tables of `options` by the steppers' declarations; serde alone
@@ -35,6 +46,8 @@ pub struct Solver {
     pub refresh_steps: Option<u32>,
     /// `accelerated-gradient`: the estimate ρ of the convergence rate of plain descent [default: 0.99].
     pub spectral_radius: Option<f64>,
+    /// `projective`: how contact enters its matrix [default: blocks].
+    pub contact_matrix: Option<ContactMatrix>,
     /// The options of steppers.
     #[serde(skip)]
     pub options: OptionSet,
@@ -61,6 +74,9 @@ impl Serialize for Solver {
         }
         if let Some(radius) = self.spectral_radius {
             map.serialize_entry("spectral_radius", &radius)?;
+        }
+        if let Some(matrix) = self.contact_matrix {
+            map.serialize_entry("contact_matrix", &matrix)?;
         }
         self.options.serialize_into(&mut map)?;
         map.end()
@@ -124,6 +140,11 @@ impl Solver {
                     .to_owned(),
             ));
         }
+        if self.contact_matrix.is_some() && !traits.contact_matrix {
+            return Err(Error::Invalid(format!(
+                "`contact_matrix` of the solver is for `projective`, not for `{method}`; leave it out"
+            )));
+        }
         match self.spectral_radius {
             Some(_) if !traits.spectral_radius => Err(Error::Invalid(format!(
                 "`spectral_radius` of the solver is for `accelerated-gradient`, not for `{method}`; leave it out"
@@ -170,6 +191,7 @@ impl Default for Solver {
             refresh_moved: None,
             refresh_steps: None,
             spectral_radius: None,
+            contact_matrix: None,
             options: OptionSet::default(),
         }
     }

@@ -27,6 +27,9 @@ impl Solver {
         if !self.method.traits().velocity_tolerance {
             self.velocity_tolerance = None;
         }
+        if !self.method.traits().contact_matrix {
+            self.contact_matrix = None;
+        }
         self.linear.kind = linear.unwrap_or(self.linear.kind);
         Ok(())
     }

@@ -34,9 +34,19 @@ pub struct Curve {
 impl Curve {
     /// The seconds after which the error stayed below `bound`; `None` if it never did.
     pub fn seconds_to(&self, bound: f64) -> Option<f64> {
+        self.points.get(self.first_below(bound)).map(|point| point.seconds)
+    }
+
+    /// The nonlinear iterations after which the error stayed below `bound`; `None` if it never did.
+    pub fn iterations_to(&self, bound: f64) -> Option<u32> {
+        let first = self.first_below(bound);
+        (first < self.points.len()).then_some(first as u32)
+    }
+
+    /// The first point from which on the error stayed below `bound`.
+    fn first_below(&self, bound: f64) -> usize {
         let above = self.points.iter().rposition(|point| point.error > bound);
-        let first = above.map_or(0, |last| last + 1);
-        self.points.get(first).map(|point| point.seconds)
+        above.map_or(0, |last| last + 1)
     }
 }
 
@@ -80,6 +90,8 @@ pub struct Compared {
     pub reference_converged: bool,
     /// The residual that it ended with.
     pub reference_residual: f64,
+    /// Contacts with colliders and between surfaces at the start.
+    pub contacts: u32,
 }
 
 /// Errors below this are rounding.
@@ -98,7 +110,7 @@ impl Comparison {
         simd: Simd,
         steppers: &Registry,
     ) -> Result<Compared, Error> {
-        let (start, step) = self.advance(scene, simd, steppers)?;
+        let (start, step, contacts) = self.advance(scene, simd, steppers)?;
         let reference =
             Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
         let begin = ComparisonStart { scene, start: &start, step, simd, steppers };
@@ -123,19 +135,22 @@ impl Comparison {
             left_out,
             reference_converged: best_curve.converged,
             reference_residual: best.last().map_or(0.0, |record| record.residual),
+            contacts,
         })
     }
 
-    /// The state before the step that is compared, and the step in seconds.
-    fn advance(&self, scene: &Scene, simd: Simd, steppers: &Registry) -> Result<(Vec<u8>, f64), Error> {
+    /// The state before the step that is compared, the step in seconds, and the number of contacts.
+    fn advance(&self, scene: &Scene, simd: Simd, steppers: &Registry) -> Result<(Vec<u8>, f64, u32), Error> {
         let step = 1.0 / (scene.time.fps * f64::from(scene.time.substeps));
         let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        let mut contacts = 0;
         for _ in 1..self.frame {
             for _ in 0..scene.time.substeps {
-                simulation.step(step)?;
+                let report = simulation.step(step)?;
+                contacts = report.contacts + report.pairs;
             }
         }
-        Ok((simulation.save(), step))
+        Ok((simulation.save(), step, contacts))
     }
 }
 
