@@ -125,6 +125,8 @@ pub struct Candidates {
     /// The triangles in the order in which they are divided into patches: neighbours are near.
     order: Vec<u32>,
     patches: Vec<Patch>,
+    /// Patches with triangles of bodies, which come first: colliders do not meet each other.
+    of_bodies: usize,
     tree: SweptBvh,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
@@ -176,8 +178,9 @@ impl Candidates {
         let patches = cut_patches(surfaces, &order);
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
-        chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, tree, chunks, next_range: VALID_RANGES[1], simd, ..Self::default() }
+        let of_bodies = surfaces.body_triangles().len().div_ceil(WIDTH);
+        chunks.resize_with(of_bodies.div_ceil(PATCHES), Chunk::default);
+        Self { order, patches, of_bodies, tree, chunks, next_range: VALID_RANGES[1], simd, ..Self::default() }
     }
 
     /// Excludes pairs of these points; none for an empty list.
@@ -388,10 +391,12 @@ impl Candidates {
     fn build_cached(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.valid_range = self.next_range * thickness;
         self.cached_at.clone_from(&self.from);
-        let Self { chunks, patches, tree, shapes, from, loose, released, simd, .. } = self;
+        let Self { chunks, patches, tree, shapes, from, loose, released, simd, of_bodies, .. } = self;
+        let of_bodies = *of_bodies;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
         let still = true;
-        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
+        let search =
+            Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
         let within = within(thickness) + self.valid_range;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.cached.clear();
@@ -432,6 +437,7 @@ impl Candidates {
     /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the cached list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, released, simd, .. } = self;
+        let of_bodies = self.of_bodies;
         tree.refit(|patch| SweptAabb {
             bounds: patches[patch].bounds(from),
             moves: patches[patch].bounds(moves),
@@ -439,7 +445,8 @@ impl Candidates {
         find_drifts(patches, &self.cached_at, from, &mut drifts.since_cached);
         find_drifts(patches, &self.cached_at, to, &mut drifts.cached_to_end);
         let still = false;
-        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
+        let search =
+            Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
         let (within, valid_range, drifts) = (within(thickness), self.valid_range, &*drifts);
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.begin();
@@ -487,7 +494,7 @@ impl Candidates {
             });
             met
         };
-        let mut met: Vec<[u32; 2]> = (0..patches.len()).into_par_iter().flat_map_iter(of_patch).collect();
+        let mut met: Vec<[u32; 2]> = (0..self.of_bodies).into_par_iter().flat_map_iter(of_patch).collect();
         met.sort_unstable();
         met
     }
@@ -573,6 +580,7 @@ struct Search<'a> {
     loose: &'a [bool],
     released: &'a Released,
     patches: &'a [Patch],
+    of_bodies: usize,
     shapes: &'a [Shape],
     /// Whether everything is stationary.
     still: bool,
@@ -582,7 +590,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// The patches of a chunk.
     fn patches_of(&self, chunk: usize) -> std::ops::Range<usize> {
-        PATCHES * chunk..self.patches.len().min(PATCHES * (chunk + 1))
+        PATCHES * chunk..self.of_bodies.min(PATCHES * (chunk + 1))
     }
 
     /// Adds the pairs of two patches that come as near as `within` metres; `near` is workspace.
