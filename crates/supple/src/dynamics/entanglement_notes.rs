@@ -10,11 +10,8 @@ use crate::contact::{EnclosedSpot, Parts};
 use crate::scene::Tangled;
 use crate::scene_state::SceneState;
 
-/// How many intersecting triangles are listed.
-const NAMED_CROSSINGS: usize = 5;
-
-/// How many places are listed in which a collider pierces a body.
-const NAMED_PLACES: usize = 5;
+/// How many places are listed in which a collider pierces a body, or triangles intersect.
+const NAMED_PLACES: usize = 16;
 
 /// What of one body is inside one collider.
 #[derive(Default)]
@@ -22,6 +19,14 @@ struct Inside<'a> {
     vertices: Vec<&'a EnclosedSpot>,
     triangles: u32,
     locked: Vec<&'a EnclosedSpot>,
+}
+
+/// Connected places, in the order of the first of each.
+struct Place {
+    /// The first of them.
+    point: u32,
+    count: usize,
+    centre: DVec3,
 }
 
 impl System {
@@ -51,10 +56,10 @@ impl System {
         let of_bodies = surfaces.body_triangles().len() as u32;
         let between: Vec<[u32; 2]> =
             found.crossings().iter().filter(|pair| pair[1] < of_bodies).copied().collect();
-        notes.extend(self.note_of_crossings(scene_state, &between, at_start));
+        notes.extend(self.note_of_crossings(scene_state, x, &between, at_start));
         let shells: Vec<[u32; 2]> =
             found.contours.iter().filter(|pair| pair[1] >= of_bodies).copied().collect();
-        notes.extend(self.note_of_crossings(scene_state, &shells, at_start));
+        notes.extend(self.note_of_crossings(scene_state, x, &shells, at_start));
         notes.extend(self.notes_of_pins(scene_state));
         notes
     }
@@ -108,31 +113,28 @@ impl System {
         if locked.is_empty() {
             return None;
         }
-        let places = self.places(x, locked);
-        let mut names: Vec<String> = places
-            .iter()
-            .take(NAMED_PLACES)
-            .map(|(vertex, count, centre)| {
-                let vertex = self.vertex_of(scene_state, *vertex);
-                format!(
-                    "{count} around vertex {vertex} at [{:.3}, {:.3}, {:.3}]",
-                    centre.x, centre.y, centre.z
-                )
-            })
-            .collect();
-        if places.len() > NAMED_PLACES {
-            names.push("...".to_owned());
-        }
+        let places = self.pierced_places(x, locked);
+        let name = |place: &Place| {
+            let vertex = self.vertex_of(scene_state, place.point);
+            let limb = self.contact_system.collider_vertex(locked[0].collider as usize, place.centre);
+            let limb = match limb {
+                Some((vertex, Some(part))) => format!(" (`{part}` of `{collider}`, near its vertex {vertex})"),
+                Some((vertex, None)) => format!(" (near vertex {vertex} of `{collider}`)"),
+                None => String::new(),
+            };
+            let count = counted(place.count, "vertex or triangle", "vertices or triangles");
+            format!("{count} around vertex {vertex} at {}{limb}", metres(place.centre))
+        };
         Some(format!(
-            "`{collider}` pierces `{body}` in {}, which no push can part: {} inside are left out of contact with it; \
-             change the start there, or leave it as it is",
+            "`{collider}` pierces `{body}` in {}, which no push can part: {}; what is inside there is left out of \
+             contact with it; change the start there, or leave it as it is",
             counted(places.len(), "place", "places"),
-            names.join("; "),
+            listed(&places, name),
         ))
     }
 
-    /// Connected locked spots: a vertex, their number and their centre.
-    fn places(&self, x: &[DVec3], locked: &[&EnclosedSpot]) -> Vec<(u32, usize, DVec3)> {
+    /// Connected places in which a collider passes through a body.
+    fn pierced_places(&self, x: &[DVec3], locked: &[&EnclosedSpot]) -> Vec<Place> {
         let surfaces = self.contact_system.surfaces();
         let mut owner: BTreeMap<u32, usize> = BTreeMap::new();
         for (i, spot) in locked.iter().enumerate() {
@@ -149,19 +151,29 @@ impl System {
             let own: Vec<usize> = t.iter().filter_map(|p| owner.get(p).copied()).collect();
             edges.extend(own.windows(2).map(|pair| [pair[0], pair[1]]));
         }
-        let position = |p: u32| self.points.position(p as usize, x);
-        let mut parts = Parts::new(locked.len());
-        edges.into_iter().for_each(|edge| parts.join(edge));
-        let place = |members: &Vec<usize>| {
-            let centre = members.iter().map(|&i| position(locked[i].points[0])).sum::<DVec3>();
-            (locked[members[0]].points[0], members.len(), centre / members.len() as f64)
-        };
-        parts.members().iter().map(place).collect()
+        let centre = |i: usize| self.points.position(locked[i].points[0] as usize, x);
+        join(locked.len(), &edges, |i| (locked[i].points[0], centre(i)))
+    }
+
+    /// Connected places in which triangles intersect: pairs with a common vertex are in one.
+    fn crossing_places(&self, x: &[DVec3], crossings: &[[u32; 2]]) -> Vec<Place> {
+        let surfaces = self.contact_system.surfaces();
+        let own = |i: usize| surfaces.triangles[crossings[i][0] as usize];
+        let mut owner: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut edges = Vec::new();
+        for (i, pair) in crossings.iter().enumerate() {
+            let points = pair.map(|t| surfaces.triangles[t as usize]);
+            let of_bodies = points.as_flattened().iter().filter(|p| !surfaces.is_driven(**p));
+            edges.extend(of_bodies.map(|p| [*owner.entry(*p).or_insert(i), i]));
+        }
+        let corner = |p: u32| self.points.position(p as usize, x);
+        join(crossings.len(), &edges, |i| (i as u32, own(i).map(corner).iter().sum::<DVec3>() / 3.0))
     }
 
     fn note_of_crossings(
         &self,
         scene_state: &SceneState,
+        x: &[DVec3],
         crossings: &[[u32; 2]],
         at_start: bool,
     ) -> Option<String> {
@@ -173,14 +185,18 @@ impl System {
             (Tangled::Push, false) => "they are still being separated",
             (Tangled::Ignore, _) => "they pass through each other until they are apart",
         };
-        let named = crossings.iter().take(NAMED_CROSSINGS);
-        let mut names: Vec<String> = named.map(|pair| self.name_crossing(scene_state, *pair)).collect();
-        if crossings.len() > NAMED_CROSSINGS {
-            names.push("...".to_owned());
-        }
+        let places = self.crossing_places(x, crossings);
+        let name = |place: &Place| {
+            let pair = self.name_crossing(scene_state, crossings[place.point as usize]);
+            format!("{} around {}, {pair}", place.count, metres(place.centre))
+        };
         let when = if at_start { "at the start" } else { "now" };
         let count = counted(crossings.len(), "pair of triangles intersects", "pairs of triangles intersect");
-        Some(format!("{count} {when} ({}); {fate}", names.join("; ")))
+        Some(format!(
+            "{count} {when}, in {}: {}; {fate}",
+            counted(places.len(), "place", "places"),
+            listed(&places, name),
+        ))
     }
 
     fn notes_of_pins(&self, scene_state: &SceneState) -> Vec<String> {
@@ -223,6 +239,32 @@ impl System {
         };
         format!("{} with {}", name(pair[0]), name(pair[1]))
     }
+}
+
+/// Joins items into places; `item` tells what an item is called, and where it is.
+fn join(count: usize, edges: &[[usize; 2]], item: impl Fn(usize) -> (u32, DVec3)) -> Vec<Place> {
+    let mut parts = Parts::new(count);
+    edges.iter().for_each(|edge| parts.join(*edge));
+    let place = |members: &Vec<usize>| {
+        let centre = members.iter().map(|&i| item(i).1).sum::<DVec3>() / members.len() as f64;
+        Place { point: item(members[0]).0, count: members.len(), centre }
+    };
+    parts.members().iter().map(place).collect()
+}
+
+/// Places, the largest first, as far as they are listed.
+fn listed(places: &[Place], name: impl Fn(&Place) -> String) -> String {
+    let mut order: Vec<&Place> = places.iter().collect();
+    order.sort_by_key(|place| std::cmp::Reverse(place.count));
+    let mut names: Vec<String> = order.into_iter().take(NAMED_PLACES).map(name).collect();
+    if places.len() > NAMED_PLACES {
+        names.push("...".to_owned());
+    }
+    names.join("; ")
+}
+
+fn metres(place: DVec3) -> String {
+    format!("[{:.3}, {:.3}, {:.3}]", place.x, place.y, place.z)
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
