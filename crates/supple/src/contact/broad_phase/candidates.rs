@@ -127,7 +127,11 @@ pub struct Candidates {
     patches: Vec<Patch>,
     /// Patches with triangles of bodies, which come first: colliders do not meet each other.
     of_bodies: usize,
+    body_points: usize,
     tree: SweptBvh,
+    /// The boxes of the other patches, and the positions of colliders that they are for.
+    collider_boxes: Vec<Aabb>,
+    collider_boxes_at: Vec<DVec3>,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// The positions for which the cached list was built; empty without one.
@@ -179,8 +183,19 @@ impl Candidates {
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
         let of_bodies = surfaces.body_triangles().len().div_ceil(WIDTH);
+        let body_points = surfaces.body_points();
         chunks.resize_with(of_bodies.div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, of_bodies, tree, chunks, next_range: VALID_RANGES[1], simd, ..Self::default() }
+        Self {
+            order,
+            patches,
+            of_bodies,
+            body_points,
+            tree,
+            chunks,
+            next_range: VALID_RANGES[1],
+            simd,
+            ..Self::default()
+        }
     }
 
     /// Excludes pairs of these points; none for an empty list.
@@ -221,8 +236,9 @@ impl Candidates {
             return found.fill(&[], |(), _| {});
         }
         self.ensure_complete(surfaces, thickness, at, at);
-        find_drifts(&self.patches, &self.cached_at, at, &mut self.drifts.since_cached);
-        find_drifts(&self.patches, &self.from, at, &mut self.drifts.from_start);
+        let of = [self.of_bodies, self.body_points];
+        find_drifts(&self.patches, of, [&self.cached_at, at], &mut self.drifts.since_cached);
+        find_drifts(&self.patches, of, [&self.from, at], &mut self.drifts.from_start);
         let drifts = &self.drifts;
         found.fill(&self.chunks, |chunk, list| {
             chunk.for_each_group(|group, candidates| {
@@ -256,6 +272,7 @@ impl Candidates {
         self.moves.clear();
         self.moves.resize(at.len(), DVec3::ZERO);
         self.find_shapes();
+        self.find_collider_boxes();
         self.next_range = range / thickness;
         self.build_cached(surfaces, thickness);
         for candidate in self.chunks.iter().flat_map(|chunk| &chunk.cached) {
@@ -317,9 +334,10 @@ impl Candidates {
     /// Ensures that the lists are complete on a displacement and finds the drifts on it.
     fn begin_sweep(&mut self, surfaces: &Surfaces, thickness: f64, [from, to]: [&[DVec3]; 2]) {
         self.ensure_complete(surfaces, thickness, from, to);
-        find_drifts(&self.patches, &self.cached_at, from, &mut self.drifts.since_cached);
-        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
-        find_drifts(&self.patches, from, to, &mut self.drifts.displacement);
+        let of = [self.of_bodies, self.body_points];
+        find_drifts(&self.patches, of, [&self.cached_at, from], &mut self.drifts.since_cached);
+        find_drifts(&self.patches, of, [&self.from, from], &mut self.drifts.from_start);
+        find_drifts(&self.patches, of, [from, to], &mut self.drifts.displacement);
     }
 
     /// Ensures that the lists are complete on a straight displacement.
@@ -351,6 +369,7 @@ impl Candidates {
         self.moves.clear();
         self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
         self.find_shapes();
+        self.find_collider_boxes();
         if self.cached_is_due() {
             self.build_cached(surfaces, thickness);
         }
@@ -387,13 +406,40 @@ impl Candidates {
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
     }
 
+    /// Finds the boxes of colliders at the start of the displacement, unless they are where they were.
+    fn find_collider_boxes(&mut self) {
+        let Self { patches, of_bodies, body_points, from, collider_boxes, collider_boxes_at, .. } = self;
+        let patches = &patches[*of_bodies..];
+        if collider_boxes.len() != patches.len() || *collider_boxes_at != from[*body_points..] {
+            collider_boxes_at.clear();
+            collider_boxes_at.extend_from_slice(&from[*body_points..]);
+            let boxes = patches.par_iter().with_min_len(PATCHES).map(|patch| patch.bounds(from));
+            boxes.collect_into_vec(collider_boxes);
+        }
+    }
+
     /// Finds every pair that is near at the start of the displacement.
     fn build_cached(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.valid_range = self.next_range * thickness;
         self.cached_at.clone_from(&self.from);
-        let Self { chunks, patches, tree, shapes, from, loose, released, simd, of_bodies, .. } = self;
-        let of_bodies = *of_bodies;
-        tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
+        let Self {
+            chunks,
+            patches,
+            tree,
+            shapes,
+            from,
+            loose,
+            released,
+            simd,
+            of_bodies,
+            collider_boxes,
+            ..
+        } = self;
+        let (of_bodies, boxes) = (*of_bodies, &*collider_boxes);
+        tree.refit(|patch| match patch.checked_sub(of_bodies) {
+            Some(collider) => SweptAabb::at_rest(boxes[collider]),
+            None => SweptAabb::at_rest(patches[patch].bounds(from)),
+        });
         let still = true;
         let search =
             Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
@@ -438,12 +484,19 @@ impl Candidates {
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, released, simd, .. } = self;
         let of_bodies = self.of_bodies;
-        tree.refit(|patch| SweptAabb {
-            bounds: patches[patch].bounds(from),
-            moves: patches[patch].bounds(moves),
+        let boxes = &self.collider_boxes;
+        let at_rest = moves[self.body_points..].iter().all(|way| *way == DVec3::ZERO);
+        tree.refit(|patch| {
+            let way = || patches[patch].bounds(moves);
+            match patch.checked_sub(of_bodies) {
+                Some(collider) if at_rest => SweptAabb::at_rest(boxes[collider]),
+                Some(collider) => SweptAabb { bounds: boxes[collider], moves: way() },
+                None => SweptAabb { bounds: patches[patch].bounds(from), moves: way() },
+            }
         });
-        find_drifts(patches, &self.cached_at, from, &mut drifts.since_cached);
-        find_drifts(patches, &self.cached_at, to, &mut drifts.cached_to_end);
+        let of = [of_bodies, self.body_points];
+        find_drifts(patches, of, [&self.cached_at, from], &mut drifts.since_cached);
+        find_drifts(patches, of, [&self.cached_at, to], &mut drifts.cached_to_end);
         let still = false;
         let search =
             Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
