@@ -262,6 +262,11 @@ impl ContactProjection {
         self.pushing = self.pushing.max(pushes.iter().filter(|(push, _)| *push > 0.0).count() as u32);
     }
 
+    /// Contact of all bodies.
+    pub(crate) fn contact(&self) -> &ContactSystem {
+        &self.contact
+    }
+
     /// Contacts that pushed in the last step.
     pub(crate) fn pushing(&self) -> u32 {
         self.pushing

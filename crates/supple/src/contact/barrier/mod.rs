@@ -168,6 +168,11 @@ impl ContactSystem {
         &self.properties.surfaces
     }
 
+    /// The position of a point of a body.
+    pub(crate) fn position(&self, point: usize, x: &[DVec3]) -> DVec3 {
+        self.properties.points.position(point, x)
+    }
+
     /// The names of colliders, by number.
     pub(crate) fn collider_name(&self, index: usize) -> &str {
         self.obstacles.name(index)

@@ -11,8 +11,8 @@ use crate::contact::collider::signed_mesh::SignedMesh;
 use crate::output::FrameCache;
 use supple_core::{Error, FileError};
 use supple_mesh::format::{is_known, load_surface};
-use supple_mesh::{LabelKind, NO_LABEL, SurfaceMesh};
 use supple_mesh::weld::weld;
+use supple_mesh::{LabelKind, NO_LABEL, SurfaceMesh};
 
 /// A mesh whose shape may change in time, but not its triangles.
 #[derive(Debug)]
@@ -55,7 +55,8 @@ struct Parts {
 impl Parts {
     /// Of the groups, or else the objects, if there is more than one.
     fn of(surface: &SurfaceMesh) -> Self {
-        let find = |kind: LabelKind| surface.labels.iter().find(|set| set.kind == kind && set.names.len() > 1);
+        let find =
+            |kind: LabelKind| surface.labels.iter().find(|set| set.kind == kind && set.names.len() > 1);
         let Some(labels) = find(LabelKind::Group).or_else(|| find(LabelKind::Object)) else {
             return Self::default();
         };
@@ -125,9 +126,10 @@ impl MeshSource {
     /// The first vertex as read that a welded vertex stands for, and the name of the part it belongs to.
     pub(crate) fn name_vertex(&self, welded: u32) -> (usize, Option<&str>) {
         let Parts { names, of_triangle } = &self.parts;
-        let mut at = self.triangles.iter().zip(of_triangle).filter(|(t, part)| {
-            **part != NO_LABEL && t.iter().any(|v| self.welded[*v as usize] == welded)
-        });
+        let mut at =
+            self.triangles.iter().zip(of_triangle).filter(|(t, part)| {
+                **part != NO_LABEL && t.iter().any(|v| self.welded[*v as usize] == welded)
+            });
         let part = at.next().and_then(|(_, part)| names.get(*part as usize));
         let vertex = self.welded.iter().position(|w| *w == welded).unwrap_or(welded as usize);
         (vertex, part.map(String::as_str).filter(|_| names.len() > 1))

@@ -10,7 +10,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
-use crate::dynamics::{ContactProjection, System};
+use crate::dynamics::{ContactProjection, EntanglementNotes, System};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::colliders::Collisions;
 use crate::solvers::hpbd::collision::self_collisions::{SelfCollisions, Trajectory};
@@ -104,7 +104,7 @@ impl HpbdStepper {
         self.predict(scene_state, end, dt)?;
         let displacements = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = displacements.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
-        self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
+        self.collisions.find([&self.x, &self.predicted], &self.weights, fastest, dt);
         let trajectory = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&trajectory, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
@@ -403,6 +403,10 @@ impl Stepper for HpbdStepper {
         self.contact.restore(state)?;
         (self.x, self.v) = (x, v);
         Ok(())
+    }
+
+    fn notes(&self, scene_state: &SceneState) -> Vec<String> {
+        EntanglementNotes { contact: self.contact.contact(), scene_state, parts_bodies: false }.at(&self.x)
     }
 
     fn hierarchy(&self, _scene_state: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {

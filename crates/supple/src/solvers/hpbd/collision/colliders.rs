@@ -6,6 +6,9 @@
 //! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
 //! constraints are done, particles that are still inside are moved out by the distance itself.
 //!
+//! What is deeper inside when the step starts, as it may be at the start of a scene, comes out at [`PUSH_SPEED`]: it keeps the rest of its
+//! depth.
+//!
 //! Friction removes at most `μ` times the plane's push in this step from the slip relative to the collider (Macklin 2014):
 //! all of it where the particle sticks.
 
@@ -14,6 +17,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::Body;
 use crate::contact::PosedCollider;
+use crate::contact::barrier::PUSH_SPEED;
 use crate::solvers::hpbd::collision::points::Points;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::parallel::Found;
@@ -31,6 +35,9 @@ struct Touch {
     /// Its co-moving position.
     carried: DVec3,
     friction: f64,
+    collider: u32,
+    /// How deep it may stay inside in this step, in metres.
+    left: f64,
 }
 
 /// How far a particle is from touching anything.
@@ -49,6 +56,8 @@ pub(crate) struct Collisions {
     touches: Found<Touch>,
     /// How far each plane has pushed in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
+    /// Point and collider of what is deep inside, in order, and how deep it may stay.
+    deep: Vec<([u32; 2], f64)>,
     clearances: Vec<ParticleClearance>,
     points: Points,
 }
@@ -60,19 +69,22 @@ impl Collisions {
     }
 
     /// Finds collisions on the path from `start` to the predicted positions. `reach` is how much farther
-    /// constraints are expected to move the particles.
-    pub(crate) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
-        let points = &self.points;
+    /// constraints are expected to move the particles in the step of `dt` seconds.
+    pub(crate) fn find(&mut self, [start, predicted]: [&[DVec3]; 2], weights: &[f64], reach: f64, dt: f64) {
+        let (points, pushed) = (&self.points, PUSH_SPEED * dt);
         let count = if self.colliders.is_empty() { 0 } else { points.embedded() + start.len() };
         let mut touches = std::mem::take(&mut self.touches);
         touches.look(count, |i, found| {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
-                let touch = |collider| self.touch(collider, i, start, predicted, reach);
-                found.extend(self.colliders.iter().filter_map(touch));
+                let touch = |c: usize| self.touch(c, i, [start, predicted], reach, pushed);
+                found.extend((0..self.colliders.len()).filter_map(touch));
             }
         });
         self.touches = touches;
+        self.deep.clear();
+        let deep = self.touches.iter().filter(|touch| touch.left > 0.0);
+        self.deep.extend(deep.map(|touch| ([touch.point_number, touch.collider], touch.left)));
         self.spent.clear();
         self.spent.resize(self.touches.len(), [0.0; 2]);
         let mut clearances = std::mem::take(&mut self.clearances);
@@ -88,17 +100,19 @@ impl Collisions {
 
     fn touch(
         &self,
-        collider: &PosedCollider,
+        number: usize,
         i: usize,
-        start: DVec3,
-        predicted: DVec3,
+        [start, predicted]: [DVec3; 2],
         reach: f64,
+        pushed: f64,
     ) -> Option<Touch> {
+        let collider = &self.colliders[number];
         let carried = collider.carry(start);
         let path = predicted - carried;
         let length = path.length();
         let (mut at, mut done) = (carried, 0.0);
         let mut found = collider.separation(at);
+        let left = (collider.thickness - found.distance - pushed).max(0.0);
         for _ in 0..MARCHES {
             let free = found.distance - collider.thickness;
             if free <= 1e-3 * collider.thickness || done >= length {
@@ -111,9 +125,11 @@ impl Collisions {
         let free = found.distance - collider.thickness;
         let touch = Touch {
             point_number: i as u32,
-            point: at - free * found.normal,
+            point: at - (free + left) * found.normal,
             normal: found.normal,
             carried,
+            collider: number as u32,
+            left,
             friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
         };
         // A march that ends before its path does has touched, however little particles move by themselves.
@@ -151,15 +167,21 @@ impl Collisions {
             {
                 continue;
             }
-            for collider in &self.colliders {
+            for (c, collider) in self.colliders.iter().enumerate() {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
-                let depth = collider.thickness - found.distance;
+                let depth = collider.thickness - found.distance - self.left(i, c);
                 if depth > 0.0 {
                     points.move_by(i, depth * found.normal, positions);
                 }
             }
         }
+    }
+
+    /// How deep a point may stay inside a collider in this step, in metres.
+    fn left(&self, point: usize, collider: usize) -> f64 {
+        let key = [point as u32, collider as u32];
+        self.deep.binary_search_by_key(&key, |(key, _)| *key).map_or(0.0, |i| self.deep[i].1)
     }
 
     /// The number of particles and points in contact, and the deepest penetration of a collider's shape, in metres.
