@@ -6,23 +6,16 @@
 //! normal that is well defined, so that sheets which cross at a small angle, in many islands, part too. Where a cut ends inside a surface
 //! both ends of its edges are in one part: there the length of the intersection decides (`tangle.rs`).
 
-use std::collections::BTreeSet;
-
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::contact::intersection::enclosure::Parts;
 use crate::contact::intersection::tangle::pierce;
 use crate::contact::surfaces::Surfaces;
-use supple_core::Aabb;
 use supple_mesh::geometry::TriangleTree;
 
 /// The largest island, over the number of vertices of the body: a larger part is as right as the other one.
 const LARGEST: f64 = 0.25;
-
-/// A larger part returns too if its mean distance from what it crosses is at most this part of its extent: nearly parallel sheets that cross
-/// all along their middle. Only one of the two surfaces does, since both together would cross again.
-const NEARLY_PARALLEL: f64 = 0.1;
 
 /// How many rings of triangles around the cut of an island with `n` vertices may be what it crosses, over the square root of `n`.
 const RINGS: f64 = 1.0;
@@ -84,22 +77,19 @@ impl Islands {
         (0..surfaces.body_points()).for_each(|p| of_body[surfaces.body(p as u32) as usize] += 1);
         // The island at a cut, and the triangles through which it returns.
         let mut returns: Vec<(usize, u32)> = Vec::new();
-        let mut large: Vec<(usize, &Cut)> = Vec::new();
         let mut islands = Self::default();
         for cut in &cuts {
             let [a, b] = cut.edge.map(|p| parts.root(p as usize));
             let small = if (size[a], a) < (size[b], b) { a } else { b };
             let most = LARGEST * f64::from(of_body[surfaces.body(cut.edge[0]) as usize]);
-            if a == b {
+            if a == b || size[small] as f64 > most {
                 islands.undecided.push(cut.pair);
-            } else if size[small] as f64 > most {
-                large.push((small, cut));
             } else {
                 returns.push((small, cut.through));
             }
         }
-        large.sort_by_key(|(part, cut)| (size[*part], *part, cut.pair));
-        islands.return_large(surfaces, &members, &large, at);
+        islands.undecided.sort_unstable();
+        islands.undecided.dedup();
         returns.sort_unstable();
         returns.dedup();
         for same in returns.chunk_by(|a, b| a.0 == b.0) {
@@ -107,53 +97,6 @@ impl Islands {
             islands.add(surfaces, part, same, at);
         }
         islands
-    }
-
-    /// Adds the large parts that return, the smallest first, one at each intersection; the pairs of the others are undecided.
-    fn return_large(
-        &mut self,
-        surfaces: &Surfaces,
-        members: &[Vec<usize>],
-        large: &[(usize, &Cut)],
-        at: &[DVec3],
-    ) {
-        let mut taken: BTreeSet<[u32; 2]> = BTreeSet::new();
-        for same in large.chunk_by(|a, b| a.0 == b.0) {
-            let Some(part) = members.iter().find(|part| part[0] == same[0].0) else { continue };
-            let pairs = same.iter().map(|(_, cut)| cut.pair);
-            if pairs.clone().any(|pair| taken.contains(&pair)) {
-                continue;
-            }
-            let through: Vec<(usize, u32)> = same.iter().map(|(part, cut)| (*part, cut.through)).collect();
-            match self.add_if_parallel(surfaces, part, &through, at) {
-                true => taken.extend(pairs),
-                false => self.undecided.extend(pairs),
-            }
-        }
-        self.undecided.sort_unstable();
-        self.undecided.dedup();
-        self.undecided.retain(|pair| !taken.contains(pair));
-    }
-
-    /// Adds a large part if it is near all over to what it crosses.
-    fn add_if_parallel(
-        &mut self,
-        surfaces: &Surfaces,
-        part: &[usize],
-        through: &[(usize, u32)],
-        at: &[DVec3],
-    ) -> bool {
-        let mut one = Self::default();
-        one.add(surfaces, part, through, at);
-        let mean = one.misplaced.iter().map(|found| found.distance).sum::<f64>() / part.len() as f64;
-        let bounds = Aabb::of_points(&part.iter().map(|p| at[*p]).collect::<Vec<DVec3>>());
-        let is_parallel = one.misplaced.len() == part.len()
-            && mean <= NEARLY_PARALLEL * (bounds.high - bounds.low).length();
-        if is_parallel {
-            self.misplaced.append(&mut one.misplaced);
-            self.points.append(&mut one.points);
-        }
-        is_parallel
     }
 
     /// Adds an island that returns through the triangles around some.
