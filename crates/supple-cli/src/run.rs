@@ -110,7 +110,9 @@ fn note_what_remains(run: &DiskRun, reports: &[FrameReport]) {
     for note in &remaining {
         notice(format_args!("note: after frame {}: {note}", run.frame()));
     }
-    let was_entangled = reports.iter().any(|report| report.crossings.is_some_and(|count| count > 0));
+    let was_entangled = reports
+        .iter()
+        .any(|report| report.crossings.is_some_and(|count| count > 0) || !report.released.is_empty());
     if remaining.is_empty() && was_entangled {
         notice(format_args!("note: after frame {}: nothing is inside a collider or crosses", run.frame()));
     }

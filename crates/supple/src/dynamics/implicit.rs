@@ -9,6 +9,7 @@ use glam::DVec3;
 
 use super::conforming::ConformingElasticity;
 use super::elasticity::Elasticity;
+use super::entanglement_notes::EntanglementNotes;
 use super::method::Nodes;
 use super::optimize::{
     Cuts, Evaluated, Minimiser, Objective, Outcome, StepFractions, StoppingCriteria, Termination,
@@ -616,7 +617,8 @@ impl Stepper for ImplicitStepper {
     }
 
     fn notes(&self, scene_state: &SceneState) -> Vec<String> {
-        self.system.entanglement_notes(scene_state, &self.x)
+        let contact = &self.system.contact_system;
+        EntanglementNotes { contact, scene_state }.at(&self.x)
     }
 
     fn entangled(&self) -> usize {

@@ -13,5 +13,6 @@ mod system;
 
 pub(crate) use contact_projection::{ContactImpulse, ContactProjection};
 pub use declaration::ImplicitDynamics;
+pub(crate) use entanglement_notes::EntanglementNotes;
 pub use implicit::ImplicitStepper;
 pub(crate) use system::System;

@@ -1,10 +1,14 @@
 //! Starts that are not clean: what is inside colliders or crosses is named, comes out slowly, and stays out.
 
+use std::collections::BTreeMap;
+
 use glam::{DVec3, dvec3};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::format::write_obj;
 use supple::mesh::generate::SphereShape;
-use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection};
+use supple::mesh::geometry::{TriangleTree, WindingNumber};
+use supple::mesh::implicit::{self, ImplicitShape};
+use supple::scene::{Body, Collider, Keyframe, Method, Motion, Pin, Scene, Selection};
 use supple::simulation::{Simulation, untangle};
 
 const STEP: f64 = 1.0 / 30.0;
@@ -89,6 +93,122 @@ fn what_starts_inside_a_collider_is_named_and_comes_out_no_faster_than_stated() 
 }
 
 #[test]
+fn position_based_steps_name_what_starts_inside_and_bring_it_out() {
+    let mut scene = Scene::builder()
+        .gravity(DVec3::ZERO)
+        .body(cloth(grid(13, 0.3, |_, _| 0.28)))
+        .collider(Collider::sphere("obstacle", DVec3::ZERO, 0.3))
+        .build()
+        .unwrap();
+    scene.solver.method = Method::HPBD;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let notes = simulation.notes().join("\n");
+    assert!(notes.contains("of `cloth` are inside `obstacle`, up to 20 mm"), "{notes}");
+    make_steps(&mut simulation, 15);
+    assert!(simulation.positions().iter().all(|p| ball(*p) > 0.0));
+    assert_eq!(simulation.notes(), Vec::<String>::new());
+}
+
+/// The vertices on the boundary of a mesh, loop by loop.
+fn openings(triangles: &[[u32; 3]]) -> Vec<Vec<u32>> {
+    let edges: Vec<[u32; 2]> =
+        triangles.iter().flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]]).collect();
+    let single = |[a, b]: &&[u32; 2]| !edges.contains(&[*b, *a]);
+    let mut left: BTreeMap<u32, u32> = edges.iter().filter(single).map(|[a, b]| (*a, *b)).collect();
+    let mut loops = Vec::new();
+    while let Some((&first, _)) = left.first_key_value() {
+        loops.push(std::iter::successors(Some(first), |v| left.remove(v).filter(|w| *w != first)).collect());
+        left.remove(&first);
+    }
+    loops
+}
+
+/// How often a closed polygon winds around a line along an axis through a point.
+fn turns(polygon: impl Iterator<Item = DVec3> + Clone, axis: DVec3, through: DVec3) -> f64 {
+    let across = axis.any_orthonormal_vector();
+    let angle = |p: DVec3| (p - through).dot(axis.cross(across)).atan2((p - through).dot(across));
+    let next = polygon.clone().skip(1).chain(polygon.clone().take(1));
+    let turn = |(a, b): (DVec3, DVec3)| {
+        let by = angle(b) - angle(a);
+        (by + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI
+    };
+    polygon.zip(next).map(turn).sum::<f64>() / std::f64::consts::TAU
+}
+
+#[test]
+fn a_shirt_that_starts_inside_a_figure_comes_out_around_its_limbs() {
+    let limb = |from: [f64; 3], to: [f64; 3], radius: f64| ImplicitShape::Capsule {
+        from: from.into(),
+        to: to.into(),
+        radii: [radius; 2],
+    };
+    // Chest and arms; the shirt is 10 mm larger, and open at the neck, the hem and both sleeves.
+    let figure = |more: f64| ImplicitShape::Union {
+        of: vec![
+            limb([0.0, -0.3, 0.0], [0.0, 0.3, 0.0], 0.11 + more),
+            limb([-0.45, 0.1, 0.0], [0.45, 0.1, 0.0], 0.05 + more),
+        ],
+        blend: 0.03,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("figure.obj");
+    let mut bytes = Vec::new();
+    let body = implicit::surface(&figure(0.0), 0.035).unwrap();
+    write_obj(&body, &mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let whole = implicit::surface(&figure(0.01), 0.035).unwrap();
+    let is_kept = |t: &[u32; 3]| {
+        t.iter().all(|v| {
+            let p = whole.positions[*v as usize];
+            p.x.abs() < 0.32 && p.y.abs() < 0.24
+        })
+    };
+    let kept: Vec<[u32; 3]> = whole.triangles().into_iter().filter(is_kept).collect();
+    let mut used = kept.as_flattened().to_vec();
+    used.sort_unstable();
+    used.dedup();
+    let number = |v: u32| used.partition_point(|w| *w < v) as u32;
+    let triangles: Vec<[u32; 3]> = kept.iter().map(|t| t.map(number)).collect();
+    let positions = used.iter().map(|v| whole.positions[*v as usize]).collect();
+    let shirt = SurfaceMesh::from_triangles(positions, &triangles);
+    let shirt = Body::from_mesh("shirt", shirt).material("jersey").at([0.0, -0.006, 0.028]);
+    let mut simulation = weightless(shirt, Collider::mesh("figure", path));
+    let around = WindingNumber::new(TriangleTree::new(&body.positions, body.triangles()));
+    // Points along all edges, independent of the detection.
+    let inside = |at: &[DVec3]| {
+        let edges = triangles.iter().flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]]);
+        let along = |[a, b]: [u32; 2]| (0..4).map(move |i| (a as usize, b as usize, f64::from(i) / 4.0));
+        edges.flat_map(along).filter(|&(a, b, s)| around.is_inside(at[a].lerp(at[b], s))).count()
+    };
+    let started = inside(simulation.positions());
+    assert!(started > 200, "{started}");
+    for _ in 0..30 {
+        if simulation.step(STEP).unwrap().crossings == Some(0) && simulation.notes().is_empty() {
+            break;
+        }
+    }
+    assert_eq!(simulation.notes(), Vec::<String>::new());
+    assert_eq!(inside(simulation.positions()), 0);
+    let stretch = simulation.stretch();
+    assert!(stretch.p99 <= 1.1, "{stretch:?}");
+    let loops = openings(&triangles);
+    assert_eq!(loops.len(), 4);
+    for opening in loops {
+        let at = opening.iter().map(|v| simulation.positions()[*v as usize]);
+        let wide = |axis: fn(DVec3) -> f64| {
+            let values = at.clone().map(axis);
+            values.clone().fold(f64::MIN, f64::max) - values.fold(f64::MAX, f64::min)
+        };
+        let (axis, through) = match wide(|p| p.x) < wide(|p| p.y) {
+            true => (DVec3::X, dvec3(0.0, 0.1, 0.0)),
+            false => (DVec3::Y, DVec3::ZERO),
+        };
+        let turned = turns(at.clone(), axis, through);
+        assert!((turned.abs() - 1.0).abs() < 1e-9, "{turned}");
+    }
+}
+
+#[test]
 fn what_pierces_a_cloth_is_named_and_does_not_tear_it_open() {
     let post = Collider::cuboid("post", DVec3::ZERO, [0.12, 0.6, 0.12]);
     let mut simulation = weightless(cloth(grid(25, 0.6, |_, _| 0.003)), post);
@@ -121,6 +241,28 @@ fn a_sheet_that_dips_through_another_at_a_small_angle_comes_back() {
     for ((name, mesh), body) in found.meshes.iter().zip(&scene.bodies) {
         assert_eq!((name, mesh.positions.len(), mesh.triangles().len()), (&body.name, 441, 800));
     }
+}
+
+#[test]
+fn a_limb_that_pierces_a_cloth_is_named_by_its_part_of_the_mesh() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("body.obj");
+    let mut text = Vec::new();
+    write_obj(&prism(12, 0.05, 0.3), &mut text).unwrap();
+    let mut text = format!("g arm\n{}g far\n", String::from_utf8(text).unwrap());
+    // A small closed piece elsewhere.
+    text.push_str("v 5 0 0\nv 5.1 0 0\nv 5 0.1 0\nv 5 0 0.1\n");
+    let first = 2 * 12 + 3;
+    for [a, b, c] in [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]] {
+        text.push_str(&format!("f {} {} {}\n", first + a, first + b, first + c));
+    }
+    std::fs::write(&path, text).unwrap();
+    let simulation = weightless(cloth(grid(25, 0.6, |_, _| 0.003)), Collider::mesh("figure", path));
+    let notes = simulation.notes().join("\n");
+    assert!(
+        notes.contains("`figure` pierces `cloth` in 1 place") && notes.contains("`arm` of `figure`"),
+        "{notes}"
+    );
 }
 
 /// A closed prism around the y axis.

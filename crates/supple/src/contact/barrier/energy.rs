@@ -26,6 +26,11 @@ impl ContactSystem {
         for spring in &self.untangling_springs {
             visit(&spring.points, &spring.weights, DMat3::from_diagonal(DVec3::splat(spring.stiffness)));
         }
+        for limit in &self.speed_limits {
+            if let Some((_, _, hessian)) = limit.at(found.at[limit.point as usize]) {
+                visit(&[limit.point], &[1.0], hessian);
+            }
+        }
     }
 }
 
@@ -45,7 +50,11 @@ impl Energy for ContactSystem {
             let off = combine(&spring.points, &spring.weights, at) - spring.target;
             0.5 * spring.stiffness * off.length_squared()
         });
-        barrier_energies + friction_energies.sum::<f64>() + untangling_energies.sum::<f64>()
+        let limits = self.speed_limits.iter().filter_map(|limit| Some(limit.at(at[limit.point as usize])?.0));
+        barrier_energies
+            + friction_energies.sum::<f64>()
+            + untangling_energies.sum::<f64>()
+            + limits.sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
@@ -64,6 +73,11 @@ impl Energy for ContactSystem {
         for spring in &self.untangling_springs {
             let off = combine(&spring.points, &spring.weights, &found.at) - spring.target;
             scatter(&spring.points, &spring.weights, spring.stiffness * off);
+        }
+        for limit in &self.speed_limits {
+            if let Some((_, force, _)) = limit.at(found.at[limit.point as usize]) {
+                scatter(&[limit.point], &[1.0], force);
+            }
         }
         for contact in found.contacts() {
             let forces = contact.gradient();

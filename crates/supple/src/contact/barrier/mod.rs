@@ -71,7 +71,7 @@ use supple_core::parallel::CHUNK;
 use supple_core::simd::Simd;
 use supple_core::state::{StateReader, StateWriter};
 pub use untangling::{Entanglement, PUSH_SPEED};
-use untangling::{HeldPoints, UntanglingSpring};
+use untangling::{HeldPoints, SpeedLimit, UntanglingSpring};
 
 /// The part of a system that contact needs.
 #[derive(Debug, Default)]
@@ -117,6 +117,7 @@ pub struct ContactSystem {
     /// The slip of pairs since first contact: for adhesive friction.
     adhesion: Adhesion,
     untangling_springs: Vec<UntanglingSpring>,
+    speed_limits: Vec<SpeedLimit>,
     friction: Friction,
     /// Whether intersections are possible.
     tangled: bool,
@@ -167,9 +168,19 @@ impl ContactSystem {
         &self.properties.surfaces
     }
 
+    /// The position of a point of a body.
+    pub(crate) fn position(&self, point: usize, x: &[DVec3]) -> DVec3 {
+        self.properties.points.position(point, x)
+    }
+
     /// The names of colliders, by number.
     pub(crate) fn collider_name(&self, index: usize) -> &str {
         self.obstacles.name(index)
+    }
+
+    /// The vertex of a collider that is a mesh nearest to a place, as numbered in its file, and the name of the part it belongs to.
+    pub(crate) fn collider_vertex(&self, index: usize, place: DVec3) -> Option<(usize, Option<&str>)> {
+        self.obstacles.nearest_vertex(index, place, &self.driven)
     }
 
     /// Sets how near bodies may come to each other at a time before they repel.
@@ -205,20 +216,24 @@ impl ContactSystem {
             self.update_tangle(x);
         }
         let mut untangling_springs = std::mem::take(&mut self.untangling_springs);
+        let mut speed_limits = std::mem::take(&mut self.speed_limits);
         let mut friction_constraints = std::mem::take(&mut self.friction_constraints);
         untangling_springs.clear();
+        speed_limits.clear();
         friction_constraints.clear();
         self.found_mut().known = false;
         let found = self.normal_contacts(x);
         if self.tangled && self.properties.untangle {
             self.find_untangling_springs(dt, &found.at, &mut untangling_springs);
+            self.find_speed_limits(dt, &found.at, &mut speed_limits);
         }
         if self.properties.friction_model != FrictionModel::Impulse {
             friction_constraints
                 .extend(found.contacts().filter_map(|contact| self.lagged_friction(contact, &found.at)));
         }
         drop(found);
-        (self.untangling_springs, self.friction_constraints) = (untangling_springs, friction_constraints);
+        (self.untangling_springs, self.speed_limits) = (untangling_springs, speed_limits);
+        self.friction_constraints = friction_constraints;
     }
 
     /// Ends a step at `x`: adhesive friction stores the slip of pairs.

@@ -6,18 +6,25 @@
 
 use std::sync::PoisonError;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::energy::on_unknowns;
 use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
 use crate::contact::collider::obstacles::Solid;
 use crate::contact::{EnclosedSpot, Enclosures, Islands, PrimitivePair, Released, Tangle};
+use crate::energy::outer;
 use supple_core::state::{StateReader, StateWriter};
 use supple_core::{Aabb, Error};
 
 /// The speed in m/s, relative to the collider or the other surface, at which what is inside or crosses is pulled out.
 pub const PUSH_SPEED: f64 = 0.3;
+
+/// From which part of that speed on what is inside is held back, and how much stiffer than contact; the force grows up to twice the most that a
+/// spring pulls with, so that what springs let go of stays slower.
+const LIMITED_FROM: f64 = 0.85;
+const LIMIT_STIFFNESS: f64 = 16.0;
+const LIMIT_FORCE: f64 = 2.0;
 
 /// Seconds after which a place that could not be pulled out is left as it is: something passes through it.
 const GIVE_UP: f64 = 1.0;
@@ -37,6 +44,38 @@ pub(super) struct UntanglingSpring {
     /// The unit vector along which it pulls.
     pub(super) direction: DVec3,
     pub(super) stiffness: f64,
+}
+
+/// What is inside a collider moves freely up to a distance in a step; beyond, a force holds it back that soon grows no further, so that what lets go
+/// of it does not make it jump, and what pushes it hard may move it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpeedLimit {
+    pub(super) point: u32,
+    /// Where it would be if it moved with the collider.
+    pub(super) from: DVec3,
+    /// The distance.
+    pub(super) free: f64,
+    /// Over how many metres more the force grows, and by how much per metre.
+    pub(super) onset: f64,
+    pub(super) stiffness: f64,
+}
+
+impl SpeedLimit {
+    /// Energy, gradient and Hessian, which is positive semi-definite, for a point at `place`; nothing within the free distance.
+    pub(super) fn at(&self, place: DVec3) -> Option<(f64, DVec3, DMat3)> {
+        let off = place - self.from;
+        let length = off.length();
+        let beyond = length - self.free;
+        if beyond <= 0.0 {
+            return None;
+        }
+        let (direction, grown) = (off / length, beyond.min(self.onset));
+        let force = self.stiffness * grown;
+        let along = if beyond < self.onset { self.stiffness } else { 0.0 };
+        let around = force / length;
+        let hessian = DMat3::from_diagonal(DVec3::splat(around)) + (along - around) * outer(direction);
+        Some((force * (beyond - 0.5 * grown), force * direction, hessian))
+    }
 }
 
 /// What is inside or crosses at some positions.
@@ -233,6 +272,18 @@ impl ContactSystem {
                 weights.iter().for_each(|&(v, w)| to[v as usize] += w * inverse_mass[v as usize] * push);
             }
         }
+    }
+
+    /// Limits the speed, relative to the collider, of every vertex that is inside in a step of `dt` seconds.
+    pub(super) fn find_speed_limits(&self, dt: f64, at: &[DVec3], limits: &mut Vec<SpeedLimit>) {
+        let vertices = self.entanglement.spots.iter().filter_map(|spot| Some((spot, spot.vertex()?)));
+        limits.extend(vertices.map(|(spot, point)| SpeedLimit {
+            point,
+            from: at[point as usize] + spot.carried,
+            free: LIMITED_FROM * PUSH_SPEED * dt,
+            onset: LIMIT_FORCE / LIMIT_STIFFNESS * PUSH_SPEED * dt,
+            stiffness: LIMIT_STIFFNESS * self.properties.stiffness[point as usize],
+        }));
     }
 
     /// For how many seconds a place was pulled out.

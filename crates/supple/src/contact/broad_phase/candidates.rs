@@ -125,7 +125,13 @@ pub struct Candidates {
     /// The triangles in the order in which they are divided into patches: neighbours are near.
     order: Vec<u32>,
     patches: Vec<Patch>,
+    /// Patches with triangles of bodies, which come first: colliders do not meet each other.
+    of_bodies: usize,
+    body_points: usize,
     tree: SweptBvh,
+    /// The boxes of the other patches, and the positions of colliders that they are for.
+    collider_boxes: Vec<Aabb>,
+    collider_boxes_at: Vec<DVec3>,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// The positions for which the cached list was built; empty without one.
@@ -176,8 +182,20 @@ impl Candidates {
         let patches = cut_patches(surfaces, &order);
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
-        chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, tree, chunks, next_range: VALID_RANGES[1], simd, ..Self::default() }
+        let of_bodies = surfaces.body_triangles().len().div_ceil(WIDTH);
+        let body_points = surfaces.body_points();
+        chunks.resize_with(of_bodies.div_ceil(PATCHES), Chunk::default);
+        Self {
+            order,
+            patches,
+            of_bodies,
+            body_points,
+            tree,
+            chunks,
+            next_range: VALID_RANGES[1],
+            simd,
+            ..Self::default()
+        }
     }
 
     /// Excludes pairs of these points; none for an empty list.
@@ -218,8 +236,9 @@ impl Candidates {
             return found.fill(&[], |(), _| {});
         }
         self.ensure_complete(surfaces, thickness, at, at);
-        find_drifts(&self.patches, &self.cached_at, at, &mut self.drifts.since_cached);
-        find_drifts(&self.patches, &self.from, at, &mut self.drifts.from_start);
+        let of = [self.of_bodies, self.body_points];
+        find_drifts(&self.patches, of, [&self.cached_at, at], &mut self.drifts.since_cached);
+        find_drifts(&self.patches, of, [&self.from, at], &mut self.drifts.from_start);
         let drifts = &self.drifts;
         found.fill(&self.chunks, |chunk, list| {
             chunk.for_each_group(|group, candidates| {
@@ -253,6 +272,7 @@ impl Candidates {
         self.moves.clear();
         self.moves.resize(at.len(), DVec3::ZERO);
         self.find_shapes();
+        self.find_collider_boxes();
         self.next_range = range / thickness;
         self.build_cached(surfaces, thickness);
         for candidate in self.chunks.iter().flat_map(|chunk| &chunk.cached) {
@@ -314,9 +334,10 @@ impl Candidates {
     /// Ensures that the lists are complete on a displacement and finds the drifts on it.
     fn begin_sweep(&mut self, surfaces: &Surfaces, thickness: f64, [from, to]: [&[DVec3]; 2]) {
         self.ensure_complete(surfaces, thickness, from, to);
-        find_drifts(&self.patches, &self.cached_at, from, &mut self.drifts.since_cached);
-        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
-        find_drifts(&self.patches, from, to, &mut self.drifts.displacement);
+        let of = [self.of_bodies, self.body_points];
+        find_drifts(&self.patches, of, [&self.cached_at, from], &mut self.drifts.since_cached);
+        find_drifts(&self.patches, of, [&self.from, from], &mut self.drifts.from_start);
+        find_drifts(&self.patches, of, [from, to], &mut self.drifts.displacement);
     }
 
     /// Ensures that the lists are complete on a straight displacement.
@@ -348,6 +369,7 @@ impl Candidates {
         self.moves.clear();
         self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
         self.find_shapes();
+        self.find_collider_boxes();
         if self.cached_is_due() {
             self.build_cached(surfaces, thickness);
         }
@@ -384,14 +406,43 @@ impl Candidates {
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
     }
 
+    /// Finds the boxes of colliders at the start of the displacement, unless they are where they were.
+    fn find_collider_boxes(&mut self) {
+        let Self { patches, of_bodies, body_points, from, collider_boxes, collider_boxes_at, .. } = self;
+        let patches = &patches[*of_bodies..];
+        if collider_boxes.len() != patches.len() || *collider_boxes_at != from[*body_points..] {
+            collider_boxes_at.clear();
+            collider_boxes_at.extend_from_slice(&from[*body_points..]);
+            let boxes = patches.par_iter().with_min_len(PATCHES).map(|patch| patch.bounds(from));
+            boxes.collect_into_vec(collider_boxes);
+        }
+    }
+
     /// Finds every pair that is near at the start of the displacement.
     fn build_cached(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.valid_range = self.next_range * thickness;
         self.cached_at.clone_from(&self.from);
-        let Self { chunks, patches, tree, shapes, from, loose, released, simd, .. } = self;
-        tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
+        let Self {
+            chunks,
+            patches,
+            tree,
+            shapes,
+            from,
+            loose,
+            released,
+            simd,
+            of_bodies,
+            collider_boxes,
+            ..
+        } = self;
+        let (of_bodies, boxes) = (*of_bodies, &*collider_boxes);
+        tree.refit(|patch| match patch.checked_sub(of_bodies) {
+            Some(collider) => SweptAabb::at_rest(boxes[collider]),
+            None => SweptAabb::at_rest(patches[patch].bounds(from)),
+        });
         let still = true;
-        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
+        let search =
+            Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
         let within = within(thickness) + self.valid_range;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.cached.clear();
@@ -432,14 +483,23 @@ impl Candidates {
     /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the cached list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, released, simd, .. } = self;
-        tree.refit(|patch| SweptAabb {
-            bounds: patches[patch].bounds(from),
-            moves: patches[patch].bounds(moves),
+        let of_bodies = self.of_bodies;
+        let boxes = &self.collider_boxes;
+        let at_rest = moves[self.body_points..].iter().all(|way| *way == DVec3::ZERO);
+        tree.refit(|patch| {
+            let way = || patches[patch].bounds(moves);
+            match patch.checked_sub(of_bodies) {
+                Some(collider) if at_rest => SweptAabb::at_rest(boxes[collider]),
+                Some(collider) => SweptAabb { bounds: boxes[collider], moves: way() },
+                None => SweptAabb { bounds: patches[patch].bounds(from), moves: way() },
+            }
         });
-        find_drifts(patches, &self.cached_at, from, &mut drifts.since_cached);
-        find_drifts(patches, &self.cached_at, to, &mut drifts.cached_to_end);
+        let of = [of_bodies, self.body_points];
+        find_drifts(patches, of, [&self.cached_at, from], &mut drifts.since_cached);
+        find_drifts(patches, of, [&self.cached_at, to], &mut drifts.cached_to_end);
         let still = false;
-        let search = Search { surfaces, thickness, loose, released, patches, shapes, still, simd: *simd };
+        let search =
+            Search { surfaces, thickness, loose, released, patches, of_bodies, shapes, still, simd: *simd };
         let (within, valid_range, drifts) = (within(thickness), self.valid_range, &*drifts);
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.begin();
@@ -487,7 +547,7 @@ impl Candidates {
             });
             met
         };
-        let mut met: Vec<[u32; 2]> = (0..patches.len()).into_par_iter().flat_map_iter(of_patch).collect();
+        let mut met: Vec<[u32; 2]> = (0..self.of_bodies).into_par_iter().flat_map_iter(of_patch).collect();
         met.sort_unstable();
         met
     }
@@ -573,6 +633,7 @@ struct Search<'a> {
     loose: &'a [bool],
     released: &'a Released,
     patches: &'a [Patch],
+    of_bodies: usize,
     shapes: &'a [Shape],
     /// Whether everything is stationary.
     still: bool,
@@ -582,7 +643,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// The patches of a chunk.
     fn patches_of(&self, chunk: usize) -> std::ops::Range<usize> {
-        PATCHES * chunk..self.patches.len().min(PATCHES * (chunk + 1))
+        PATCHES * chunk..self.of_bodies.min(PATCHES * (chunk + 1))
     }
 
     /// Adds the pairs of two patches that come as near as `within` metres; `near` is workspace.

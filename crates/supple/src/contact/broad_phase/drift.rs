@@ -36,10 +36,19 @@ impl Drift {
     }
 }
 
-/// The drifts of all patches between two sets of positions.
-pub(crate) fn find_drifts(patches: &[Patch], from: &[DVec3], to: &[DVec3], drifts: &mut Vec<Drift>) {
+/// The drifts of all patches between two sets of positions. Of the first `of_bodies` patches some points are those of bodies, which end at
+/// `body_points`: where the others, of colliders, are at rest, nothing is computed for them.
+pub(crate) fn find_drifts(
+    patches: &[Patch],
+    [of_bodies, body_points]: [usize; 2],
+    [from, to]: [&[DVec3]; 2],
+    drifts: &mut Vec<Drift>,
+) {
+    let still = from[body_points..] == to[body_points..];
+    let moving = if still { of_bodies } else { patches.len() };
+    drifts.truncate(moving);
     drifts.resize(patches.len(), Drift::default());
-    drifts.par_iter_mut().zip(patches).with_min_len(PATCHES).for_each(|(drift, patch)| {
+    drifts[..moving].par_iter_mut().zip(patches).with_min_len(PATCHES).for_each(|(drift, patch)| {
         *drift = Drift::of(patch, |p| to[p] - from[p]);
     });
 }
@@ -64,7 +73,7 @@ mod tests {
             let patches = [cut_patches(&surfaces, &[0]), cut_patches(&surfaces, &[1])].concat();
             let end: Vec<DVec3> = start.iter().zip(&moves).map(|(x, by)| *x + *by + common).collect();
             let mut drifts = Vec::new();
-            find_drifts(&patches, &start, &end, &mut drifts);
+            find_drifts(&patches, [2, start.len()], [&start, &end], &mut drifts);
             let bound = drifts[0].between(&drifts[1]) + 1e-9;
             for (kind, points) in [(PrimitivePair::VertexTriangle, [1, 3, 4, 5]), (PrimitivePair::EdgeEdge, [0, 2, 4, 5])] {
                 let [before, after] = [&start, &end].map(|x| kind.distance(&points.map(|p: usize| x[p])));
@@ -80,7 +89,7 @@ mod tests {
         let patches = [cut_patches(&surfaces, &[0]), cut_patches(&surfaces, &[1])].concat();
         let end: Vec<DVec3> = start.iter().map(|x| *x + DVec3::splat(8.0)).collect();
         let mut drifts = Vec::new();
-        find_drifts(&patches, &start, &end, &mut drifts);
+        find_drifts(&patches, [2, start.len()], [&start, &end], &mut drifts);
         assert_eq!(drifts[0].between(&drifts[1]), 0.0);
     }
 }

@@ -107,6 +107,8 @@ pub(crate) struct SweptBvh {
     items: usize,
     /// Items in groups of eight, these in groups of eight, until one is left.
     levels: Vec<Vec<LaneSweeps>>,
+    /// The boxes and motions of all items.
+    sweeps: Vec<SweptAabb>,
     /// The largest distance error due to rounding, in metres.
     rounding: f64,
 }
@@ -120,13 +122,16 @@ impl SweptBvh {
             levels.push(vec![LaneSweeps::EMPTY; count]);
             count = if count > 1 { count.div_ceil(WIDTH) } else { 0 };
         }
-        Self { items, levels, rounding: 0.0 }
+        Self { items, levels, sweeps: Vec::new(), rounding: 0.0 }
     }
 
     /// Sets new boxes and motions.
     pub(crate) fn refit(&mut self, sweep_of: impl Fn(usize) -> SweptAabb + Sync) {
         let items = (0..self.items).into_par_iter().with_min_len(NODES);
-        let all = items.map(&sweep_of).reduce(|| SweptAabb::EMPTY, SweptAabb::union);
+        items.map(&sweep_of).collect_into_vec(&mut self.sweeps);
+        let sweeps = &self.sweeps;
+        let all =
+            sweeps.par_iter().with_min_len(NODES).copied().reduce(|| SweptAabb::EMPTY, SweptAabb::union);
         let (centre, common) = (all.bounds.center(), all.moves.center());
         let half = (all.bounds.high - centre).max_element() + (all.moves.high - common).max_element();
         self.rounding = ROUNDING * f64::from(f32::EPSILON) * half;
@@ -143,7 +148,7 @@ impl SweptBvh {
         let Some((first, coarser)) = self.levels.split_first_mut() else { return };
         first.par_iter_mut().enumerate().with_min_len(NODES / WIDTH).for_each(|(n, node)| {
             let items = WIDTH * n..self.items.min(WIDTH * (n + 1));
-            items.enumerate().for_each(|(lane, item)| node.set(lane, &single(sweep_of(item))));
+            items.enumerate().for_each(|(lane, item)| node.set(lane, &single(sweeps[item])));
         });
         let mut finer: &[LaneSweeps] = first;
         for level in coarser {

@@ -12,6 +12,7 @@ use crate::output::FrameCache;
 use supple_core::{Error, FileError};
 use supple_mesh::format::{is_known, load_surface};
 use supple_mesh::weld::weld;
+use supple_mesh::{LabelKind, NO_LABEL, SurfaceMesh};
 
 /// A mesh whose shape may change in time, but not its triangles.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(crate) struct MeshSource {
     triangles: Vec<[u32; 3]>,
     /// For each vertex as read, the representative of all vertices that coincide with it.
     welded: Vec<u32>,
+    parts: Parts,
     first: Arc<SignedMesh>,
     /// The last frames read, for callers that keep no frames of their own.
     recent: Mutex<FrameWindow>,
@@ -38,7 +40,35 @@ enum Frames {
 struct Read {
     positions: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
+    parts: Parts,
     path: PathBuf,
+}
+
+/// Named parts of a mesh: the groups or objects of its file, or the bodies of a run.
+#[derive(Debug, Default)]
+struct Parts {
+    names: Vec<String>,
+    /// For each triangle the part, by number; [`NO_LABEL`] for none. Empty without names.
+    of_triangle: Vec<u32>,
+}
+
+impl Parts {
+    /// Of the groups, or else the objects, if there is more than one.
+    fn of(surface: &SurfaceMesh) -> Self {
+        let find =
+            |kind: LabelKind| surface.labels.iter().find(|set| set.kind == kind && set.names.len() > 1);
+        let Some(labels) = find(LabelKind::Group).or_else(|| find(LabelKind::Object)) else {
+            return Self::default();
+        };
+        let triangles = |(face, label): (&[u32], &u32)| vec![*label; face.len().saturating_sub(2)];
+        let of_triangle = surface.faces().zip(&labels.label_of_face).flat_map(triangles).collect();
+        Self { names: labels.names.clone(), of_triangle }
+    }
+
+    fn add(&mut self, name: &str, triangles: usize) {
+        self.of_triangle.resize(self.of_triangle.len() + triangles, self.names.len() as u32);
+        self.names.push(name.to_owned());
+    }
 }
 
 /// Frames already read, newest last.
@@ -51,7 +81,7 @@ impl MeshSource {
     /// Reads the first frame of the source at `path`. A sequence has `fps` frames per second, a run its own rate.
     pub(crate) fn open(path: &Path, fps: f64) -> Result<Self, Error> {
         let (frames, rate) = Frames::find(path, fps)?;
-        let Read { positions, triangles, path } = frames.read(0)?;
+        let Read { positions, triangles, parts, path } = frames.read(0)?;
         if triangles.is_empty() || !has_area(&positions, &triangles) {
             let problem = "the mesh has no triangle with an area; a surface is needed here";
             return Err(FileError::whole(&path, problem).into());
@@ -59,7 +89,7 @@ impl MeshSource {
         let (welded, count) = weld(&positions);
         let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
         let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
-        Ok(Self { frames, rate, triangles, welded, first, recent: Mutex::default() })
+        Ok(Self { frames, rate, triangles, welded, parts, first, recent: Mutex::default() })
     }
 
     /// The same, checking all frames up to `until` seconds, which it must cover; `user` names the user of the mesh in errors.
@@ -91,6 +121,18 @@ impl MeshSource {
     /// The triangles over welded vertices.
     pub(crate) fn shared_triangles(&self) -> &[[u32; 3]] {
         self.first.triangles()
+    }
+
+    /// The first vertex as read that a welded vertex stands for, and the name of the part it belongs to.
+    pub(crate) fn name_vertex(&self, welded: u32) -> (usize, Option<&str>) {
+        let Parts { names, of_triangle } = &self.parts;
+        let mut at =
+            self.triangles.iter().zip(of_triangle).filter(|(t, part)| {
+                **part != NO_LABEL && t.iter().any(|v| self.welded[*v as usize] == welded)
+            });
+        let part = at.next().and_then(|(_, part)| names.get(*part as usize));
+        let vertex = self.welded.iter().position(|w| *w == welded).unwrap_or(welded as usize);
+        (vertex, part.map(String::as_str).filter(|_| names.len() > 1))
     }
 
     /// The welded vertices at a time.
@@ -238,16 +280,17 @@ impl Frames {
         match self {
             Self::Files(files) => {
                 let (surface, _) = load_surface(&files[index])?;
-                let triangles = surface.triangles();
-                Ok(Read { positions: surface.positions, triangles, path: files[index].clone() })
+                let (triangles, parts) = (surface.triangles(), Parts::of(&surface));
+                Ok(Read { positions: surface.positions, triangles, parts, path: files[index].clone() })
             }
             Self::Run(cache, numbers) => {
                 let frame = cache.read(numbers[index])?;
-                let mut read =
-                    Read { positions: vec![], triangles: vec![], path: cache.frame_path(numbers[index]) };
+                let path = cache.frame_path(numbers[index]);
+                let mut read = Read { positions: vec![], triangles: vec![], parts: Parts::default(), path };
                 for body in frame.bodies {
                     let first = read.positions.len() as u32;
                     let own = body.surface.mesh.triangles();
+                    read.parts.add(&body.surface.name, own.len());
                     read.triangles.extend(own.into_iter().map(|t| t.map(|v| v + first)));
                     read.positions.extend(body.positions.iter().map(|p| p.as_dvec3()));
                 }

@@ -498,6 +498,20 @@ impl Obstacles {
         &self.list[index].collider.name
     }
 
+    /// The vertex of a collider that is a mesh nearest to a place, as numbered in its file, and the name of the part it belongs to.
+    pub(crate) fn nearest_vertex(
+        &self,
+        index: usize,
+        place: DVec3,
+        driven: &[DVec3],
+    ) -> Option<(usize, Option<&str>)> {
+        let Form::Mesh(mesh) = &self.list[index].form else { return None };
+        let own = &driven[self.points_of(index)];
+        let off = |p: &DVec3| p.distance_squared(place);
+        let (nearest, _) = own.iter().enumerate().min_by(|(_, a), (_, b)| off(a).total_cmp(&off(b)))?;
+        Some(mesh.source.name_vertex(nearest as u32))
+    }
+
     /// The distance in metres below which a collider repels bodies.
     pub(crate) fn thickness(&self, index: usize) -> f64 {
         self.list[index].thickness()

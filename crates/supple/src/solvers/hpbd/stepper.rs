@@ -12,7 +12,7 @@ use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::contact::barrier::ContactSystem;
 use crate::contact::forces::ContactForces;
-use crate::dynamics::{ContactImpulse, ContactProjection, System};
+use crate::dynamics::{ContactImpulse, ContactProjection, EntanglementNotes, System};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::colliders::Collisions;
 use crate::solvers::hpbd::collision::self_collisions::{SelfCollisions, Trajectory};
@@ -471,7 +471,8 @@ impl Stepper for HpbdStepper {
     }
 
     fn notes(&self, scene_state: &SceneState) -> Vec<String> {
-        self.system.entanglement_notes(scene_state, &self.x)
+        let contact = &self.system.contact_system;
+        EntanglementNotes { contact, scene_state }.at(&self.x)
     }
 
     fn entangled(&self) -> usize {
