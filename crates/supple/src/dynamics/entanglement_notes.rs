@@ -26,7 +26,7 @@ struct Inside<'a> {
 
 impl System {
     /// What is inside colliders or crosses at `x`, one line each; nothing if everything is apart.
-    pub(super) fn entanglement_notes(&self, scene_state: &SceneState, x: &[DVec3]) -> Vec<String> {
+    pub(crate) fn entanglement_notes(&self, scene_state: &SceneState, x: &[DVec3]) -> Vec<String> {
         let found = self.contact_system.entanglement(x);
         let at_start = scene_state.time == 0.0;
         let surfaces = self.contact_system.surfaces();

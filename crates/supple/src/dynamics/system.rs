@@ -34,7 +34,7 @@ pub(crate) struct System {
     pub(crate) attachments: Attachments,
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
-    pub(super) contact_system: ContactSystem,
+    pub(crate) contact_system: ContactSystem,
     /// Replaces the barrier, if a family resolves contact in its own way.
     pub(super) response: Option<Box<dyn ContactResponse>>,
     pub(crate) wind: Wind,
@@ -106,9 +106,7 @@ impl System {
         v: &[DVec3],
         [end, dt, step]: [f64; 3],
     ) {
-        self.contacts.begin_step(x, dt);
-        self.contact_system.record_states(scene_state.record_states);
-        self.contact_system.begin_step(x, [end, dt]);
+        self.begin_contact(scene_state, x, [end, dt]);
         if let Some(response) = &mut self.response {
             response.begin_step(x, dt);
         }
@@ -120,8 +118,15 @@ impl System {
         self.inertia.target.extend(x.iter().zip(v).map(|(x, v)| *x + dt * *v));
     }
 
+    /// Sets up contact for a step of `dt` seconds to the time `end` from `x`.
+    pub(crate) fn begin_contact(&mut self, scene_state: &SceneState, x: &[DVec3], [end, dt]: [f64; 2]) {
+        self.contacts.begin_step(x, dt);
+        self.contact_system.record_states(scene_state.record_states);
+        self.contact_system.begin_step(x, [end, dt]);
+    }
+
     /// Poses the colliders that are hard for a step between two times, at its start.
-    pub(super) fn pose_hard_colliders(
+    pub(crate) fn pose_hard_colliders(
         &mut self,
         scene_state: &SceneState,
         span: [f64; 2],
@@ -267,7 +272,7 @@ impl System {
     }
 
     /// The forces of contact at `x`, with friction `impulses` of the step of `dt` seconds that ended there.
-    pub(super) fn contact_forces(
+    pub(crate) fn contact_forces(
         &self,
         scene_state: &SceneState,
         x: &[DVec3],
@@ -301,7 +306,7 @@ impl System {
     }
 
     /// The vertices that are left out of contact with a collider.
-    pub(super) fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
+    pub(crate) fn released(&self, scene_state: &SceneState) -> Vec<ReleasedVertices> {
         let contact = &self.contact_system;
         let mut list: Vec<ReleasedVertices> = Vec::new();
         for &[collider, point] in contact.released_points() {

@@ -33,6 +33,10 @@
 //!   body is factored out of its displacements.
 
 mod body;
+mod contact_rows;
+mod contact_step;
+mod coupled_newton;
+mod coupled_solve;
 mod declaration;
 mod inspection;
 mod lattice;
