@@ -251,6 +251,7 @@ impl StaggeredStepper {
             max_iterations: scene_state.solver.max_iterations,
             tolerance: scene_state.solver.tolerance,
             deadline,
+            simd: scene_state.simd,
         };
         if self.is_driven() {
             let rounds = if may_repeat { ROUNDS } else { LAST_ROUNDS };

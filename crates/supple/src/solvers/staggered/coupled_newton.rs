@@ -15,6 +15,7 @@ use crate::solvers::staggered::solve::Limits;
 use crate::solvers::staggered::stepper::{
     FIRST_GOAL, LINEAR_SHARE, SHORTEST, StaggeredStepper, WHOLE_STEPS, forcing, point_energies,
 };
+use supple_core::simd::Simd;
 use supple_linear::StopRule;
 
 /// When Newton's method ends.
@@ -23,6 +24,7 @@ pub(super) struct NewtonLimits {
     pub(super) max_iterations: u32,
     pub(super) tolerance: f64,
     pub(super) deadline: Option<Instant>,
+    pub(super) simd: Simd,
 }
 
 impl StaggeredStepper {
@@ -99,9 +101,17 @@ impl CoupledControl<'_> {
                 return norm;
             }
             part *= 0.5;
-            self.stepper.bodies.iter_mut().for_each(|body| body.step_back(part));
-            self.stepper.refresh_points();
+            self.go_back(part);
         }
+    }
+
+    /// Reverts a fraction of the last step: the way back is as free as the way there.
+    fn go_back(&mut self, part: f64) {
+        let StaggeredStepper { bodies, system, x, work, .. } = &mut *self.stepper;
+        bodies.iter_mut().for_each(|body| body.step_back(part));
+        place_bodies(bodies, &system.first_unknown, &mut work.ends);
+        system.contact_system.record_piece(x, &work.ends, PieceOrigin::Iteration);
+        std::mem::swap(x, &mut work.ends);
     }
 
     /// Makes the step that was solved for, as far as nothing meets.
@@ -150,9 +160,11 @@ impl StepRule for CoupledControl<'_> {
             max_iterations: bodies.iter().map(|body| body.options.max_cycles).max().unwrap_or(0) as usize,
             deadline: self.limits.deadline,
         };
-        let energies = touching_energies(system);
-        let restart = Limits::default().restart;
-        let cycles = work.coupled.solve((bodies, &system.first_unknown), (&energies, x), &stop, restart);
+        let [attachments, contacts, wind] = point_energies(system);
+        let energies: [&[&dyn Energy]; 2] = [&[wind], &[attachments, contacts, &system.contact_system]];
+        let (first, restart) = (&system.first_unknown[..], Limits::default().restart);
+        let solve = &mut work.coupled;
+        let cycles = solve.solve((bodies, first), (energies, x), &stop, (restart, self.limits.simd));
         work.tally.cycles += cycles;
         work.tally.iterations += 1;
         self.iterations += 1;

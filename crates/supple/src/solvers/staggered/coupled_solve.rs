@@ -8,8 +8,11 @@ use glam::{DMat3, DVec3};
 use crate::energy::Energy;
 use crate::material::HessianMode;
 use crate::solvers::staggered::body::LatticeBody;
+use crate::solvers::staggered::contact_block::{ContactBlock, PointBlock};
+use crate::solvers::staggered::lattice::runs::Runs;
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::solve::residual;
+use supple_core::simd::Simd;
 use supple_linear::vectors::dot_numbers;
 use supple_linear::{FlexibleGmres, FlexibleSystem, StopRule};
 
@@ -22,10 +25,13 @@ struct PointBlocks {
 }
 
 impl PointBlocks {
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.weights.clear();
+    }
+
     fn collect(&mut self, energies: &[&dyn Energy], x: &[DVec3]) {
         let Self { blocks, weights } = self;
-        blocks.clear();
-        weights.clear();
         for energy in energies {
             energy.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
                 weights.extend_from_slice(point);
@@ -34,14 +40,18 @@ impl PointBlocks {
         }
     }
 
+    /// All from one on.
+    fn iter(&self, from: usize) -> impl Iterator<Item = PointBlock<'_>> + Clone {
+        let begin = |n: usize| if n == 0 { 0 } else { self.blocks[n - 1].0 as usize };
+        let blocks = self.blocks.iter().enumerate().skip(from);
+        blocks.map(move |(n, (end, block))| (&self.weights[begin(n)..*end as usize], block))
+    }
+
     /// Adds the product with `d`.
     fn add_product(&self, d: &[DVec3], out: &mut [DVec3]) {
-        let mut begin = 0;
-        for (end, block) in &self.blocks {
-            let point = &self.weights[begin..*end as usize];
+        for (point, block) in self.iter(0) {
             let force = *block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
             point.iter().for_each(|&(v, w)| out[v as usize] += w * force);
-            begin = *end as usize;
         }
     }
 }
@@ -50,22 +60,29 @@ impl PointBlocks {
 #[derive(Debug, Default)]
 pub(super) struct CoupledSolve {
     points: PointBlocks,
+    stiffened: ContactBlock,
     moved: Vec<DVec3>,
     answers: Vec<DVec3>,
+    packed: Vec<f64>,
     gmres: FlexibleGmres<f32>,
 }
 
 impl CoupledSolve {
-    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles.
+    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles. Of the energies, the second list is
+    /// stiff on few points.
     pub(super) fn solve(
         &mut self,
         (bodies, first_unknown): (&mut [LatticeBody], &[u32]),
-        (energies, x): (&[&dyn Energy], &[DVec3]),
+        ([soft, stiff], x): ([&[&dyn Energy]; 2], &[DVec3]),
         stop: &StopRule,
-        restart: usize,
+        (restart, simd): (usize, Simd),
     ) -> u32 {
-        let Self { points, moved, answers, gmres } = self;
-        points.collect(energies, x);
+        let Self { points, stiffened, moved, answers, packed, gmres } = self;
+        points.clear();
+        points.collect(soft, x);
+        let first_stiff = points.blocks.len();
+        points.collect(stiff, x);
+        stiffened.update((bodies, first_unknown), points.iter(first_stiff), simd);
         moved.resize(x.len(), DVec3::ZERO);
         answers.resize(x.len(), DVec3::ZERO);
         for body in &mut *bodies {
@@ -73,14 +90,15 @@ impl CoupledSolve {
             body.work.begin(body.u.len());
             body.work.zero.resize(body.u.len(), 0.0);
         }
-        let mut system = CoupledSystem { bodies, first_unknown, points, moved, answers };
+        let mut system = CoupledSystem { bodies, first_unknown, points, stiffened, moved, answers, packed };
         gmres.solve(&mut system, stop, restart).residuals.len().saturating_sub(1) as u32
     }
 
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let Self { points, moved, answers, gmres } = self;
-        gmres.bytes() + 24 * (moved.len() + answers.len()) + 80 * points.blocks.len() + 16 * points.weights.len()
+        let Self { points, stiffened, moved, answers, packed, gmres } = self;
+        let lists = 80 * points.blocks.len() + 16 * points.weights.len() + 8 * packed.len();
+        gmres.bytes() + stiffened.bytes() + 24 * (moved.len() + answers.len()) + lists
     }
 }
 
@@ -88,8 +106,10 @@ struct CoupledSystem<'a> {
     bodies: &'a mut [LatticeBody],
     first_unknown: &'a [u32],
     points: &'a PointBlocks,
+    stiffened: &'a mut ContactBlock,
     moved: &'a mut [DVec3],
     answers: &'a mut [DVec3],
+    packed: &'a mut Vec<f64>,
 }
 
 /// Which fields of a body a product is taken of.
@@ -154,11 +174,34 @@ impl CoupledSystem<'_> {
         }
     }
 
+    /// After a cycle with the product `w`: corrects what contact resists, and takes the product again.
+    fn correct_stiffened(&mut self, v: &[f64], z: &mut [f32], w: &mut [f64]) {
+        self.packed.clear();
+        self.packed.extend(v.iter().zip(&*w).map(|(v, w)| v - w));
+        for (body, runs, own) in Self::parts(self.bodies, self.packed) {
+            runs.unpack(own, &mut body.change, |change, r| *change = r);
+        }
+        self.stiffened.correct(self.bodies);
+        let mut rest = z;
+        for body in &mut *self.bodies {
+            let runs = body.hierarchy.runs();
+            let LatticeBody { hierarchy, work, .. } = body;
+            // What GMRES stores is of single precision: its product must be that of what is stored.
+            work.wide.iter_mut().for_each(|z| *z = f64::from(*z as f32));
+            let (own, after) = std::mem::take(&mut rest).split_at_mut(runs.unknowns());
+            runs.pack(&work.wide, own, |z| z as f32);
+            rest = after;
+            residual(hierarchy, &mut work.wide, &work.zero, &mut work.residual);
+        }
+        self.subtract_additions(Operand::Correction);
+        self.pack_residuals(-1.0, w);
+    }
+
     /// The hierarchies with their parts of a packed vector.
     fn parts<'a, T>(
         bodies: &'a mut [LatticeBody],
         packed: &'a [T],
-    ) -> impl Iterator<Item = (&'a mut LatticeBody, Arc<crate::solvers::staggered::lattice::runs::Runs>, &'a [T])>
+    ) -> impl Iterator<Item = (&'a mut LatticeBody, Arc<Runs>, &'a [T])>
     {
         let mut rest = packed;
         bodies.iter_mut().map(move |body| {
@@ -188,7 +231,7 @@ impl FlexibleSystem for CoupledSystem<'_> {
     }
 
     fn precondition(&mut self, v: &[f64], z: &mut [f32], w: &mut [f64]) {
-        let mut rest = z;
+        let mut rest = &mut *z;
         for (body, runs, own) in Self::parts(self.bodies, v) {
             let scale = body.force_scale();
             let LatticeBody { hierarchy, work, .. } = body;
@@ -205,6 +248,9 @@ impl FlexibleSystem for CoupledSystem<'_> {
         }
         self.subtract_additions(Operand::Correction);
         self.pack_residuals(-1.0, w);
+        if !self.stiffened.is_empty() {
+            self.correct_stiffened(v, z, w);
+        }
     }
 
     fn correct(&mut self, weight: f64, z: &[f32]) {

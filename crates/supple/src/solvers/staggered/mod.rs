@@ -33,6 +33,7 @@
 //!   body is factored out of its displacements.
 
 mod body;
+mod contact_block;
 mod contact_rows;
 mod contact_step;
 mod coupled_newton;
