@@ -260,7 +260,7 @@ impl System {
     }
 
     /// Takes over the friction anchors from the previous system of the same bodies.
-    pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
+    pub(crate) fn take_over_anchors(&mut self, before: &mut Self) {
         self.contacts.take_over_anchors(&mut before.contacts);
         self.contact_system.take_over_anchors(&mut before.contact_system);
     }

@@ -304,9 +304,7 @@ impl LatticeBody {
     pub(super) fn held_unknowns(&self) -> Vec<bool> {
         let lattice = self.lattice();
         let is_held = |n: usize| {
-            (0..3).all(|f| {
-                self.points.weights(n, f).iter().all(|(c, _)| !lattice.is_unknown(f, *c as usize))
-            })
+            (0..3).all(|f| self.points.weights(n, f).iter().all(|(c, _)| !lattice.is_unknown(f, *c as usize)))
         };
         (0..self.points.len()).map(is_held).collect()
     }

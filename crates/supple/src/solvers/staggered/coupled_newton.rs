@@ -1,5 +1,6 @@
-//! Newton's method on all bodies together, with contact among the forces on material points. The mixed system has no objective: steps
-//! are taken as far as nothing meets, and later ones are halved while the residual grows.
+//! Newton's method on all bodies together, with contact among the forces on material points. The mixed system has no objective whose value
+//! could be compared; but along a step its residual is the slope of the energy. Steps are made as far as nothing meets, and shortened
+//! where the slope says that they have gone past the minimum.
 
 use std::time::Instant;
 
@@ -10,13 +11,22 @@ use crate::dynamics::System;
 use crate::dynamics::optimize::{MinimiseError, StepRule, Stopping, Termination, iterate};
 use crate::energy::Energy;
 use crate::scene_state::SceneState;
+use crate::solvers::staggered::body::LatticeBody;
 use crate::solvers::staggered::contact_step::{ContactWork, place_bodies};
 use crate::solvers::staggered::solve::Limits;
 use crate::solvers::staggered::stepper::{
-    FIRST_GOAL, LINEAR_SHARE, SHORTEST, StaggeredStepper, WHOLE_STEPS, forcing, point_energies,
+    FIRST_GOAL, LINEAR_SHARE, StaggeredStepper, forcing, point_energies,
 };
 use supple_core::simd::Simd;
 use supple_linear::StopRule;
+use supple_linear::vectors::dot_numbers;
+
+/// How far past the minimum along a step the slope may be, over that at its start.
+const OVERSHOOT: f64 = 0.5;
+/// How often a step is shortened at most, and by which factors.
+const SHORTENINGS: u32 = 8;
+const LEAST_FACTOR: f64 = 0.1;
+const LARGEST_FACTOR: f64 = 0.7;
 
 /// When Newton's method ends.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +45,8 @@ impl StaggeredStepper {
     ) -> Result<(Termination, f64), MinimiseError> {
         self.residuals.clear();
         let stopping = Stopping::begin(limits.max_iterations, limits.deadline);
-        let mut rule = CoupledControl { stepper: self, limits, stopping, iterations: 0, relative: 1.0 };
+        let mut rule =
+            CoupledControl { stepper: self, limits, stopping, iterations: 0, relative: 1.0, norm: None };
         let stop = iterate(&mut rule)?;
         Ok((stop, rule.relative))
     }
@@ -82,6 +93,8 @@ struct CoupledControl<'a> {
     iterations: u32,
     /// The residual over the reference.
     relative: f64,
+    /// The norm of the residual where bodies are, if it is known.
+    norm: Option<f64>,
 }
 
 impl CoupledControl<'_> {
@@ -91,18 +104,31 @@ impl CoupledControl<'_> {
         limit.filter(|stop| *stop != Termination::Deadline || self.iterations > 0)
     }
 
-    /// The norm of the residual, after the last step was halved as often as the rule says.
-    fn evaluate(&mut self, may_halve: bool) -> f64 {
-        let mut part = 1.0;
-        loop {
-            let norm = self.stepper.residual_norm();
-            let grew = self.stepper.residuals.last().is_some_and(|last| norm > *last);
-            if !(may_halve && grew && self.iterations > WHOLE_STEPS && part > SHORTEST) {
-                return norm;
+    /// The slope of the energy along the last step, where bodies are.
+    fn slope(&self) -> f64 {
+        let of_body = |body: &LatticeBody| {
+            let displacements = 3 * body.len();
+            dot_numbers(&body.right[..displacements], &body.step[..displacements]) / body.force_scale()
+        };
+        self.stepper.bodies.iter().map(of_body).sum()
+    }
+
+    /// Shortens the last step while it goes past the minimum; `start` is the slope where it began. Returns the norm of the residual.
+    fn shorten(&mut self, mut start: f64) -> f64 {
+        let mut norm = self.stepper.residual_norm();
+        for _ in 0..SHORTENINGS {
+            let slope = self.slope();
+            if start >= 0.0 || slope <= OVERSHOOT * -start {
+                break;
             }
-            part *= 0.5;
-            self.go_back(part);
+            // Where a straight line through both slopes is zero.
+            let factor = (start / (start - slope)).clamp(LEAST_FACTOR, LARGEST_FACTOR);
+            self.go_back(1.0 - factor);
+            self.stepper.bodies.iter_mut().for_each(|body| body.scale_step(factor));
+            start *= factor;
+            norm = self.stepper.residual_norm();
         }
+        norm
     }
 
     /// Reverts a fraction of the last step: the way back is as free as the way there.
@@ -114,8 +140,8 @@ impl CoupledControl<'_> {
         std::mem::swap(x, &mut work.ends);
     }
 
-    /// Makes the step that was solved for, as far as nothing meets.
-    fn advance(&mut self) {
+    /// Makes the step that was solved for, as far as nothing meets; returns the fraction.
+    fn advance(&mut self) -> f64 {
         let StaggeredStepper { bodies, system, x, work, .. } = &mut *self.stepper;
         let ContactWork { ends, tally, .. } = work;
         let first = &system.first_unknown;
@@ -133,6 +159,7 @@ impl CoupledControl<'_> {
         }
         system.contact_system.record_piece(x, ends, PieceOrigin::Iteration);
         std::mem::swap(x, ends);
+        free
     }
 }
 
@@ -140,7 +167,7 @@ impl StepRule for CoupledControl<'_> {
     fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
         self.stopping.next(self.iterations);
         let limit = self.limit();
-        let norm = self.evaluate(limit.is_none());
+        let norm = self.norm.take().unwrap_or_else(|| self.stepper.residual_norm());
         self.stepper.residuals.push(norm);
         self.relative = norm / self.stepper.work.reference;
         if !norm.is_finite() {
@@ -171,7 +198,9 @@ impl StepRule for CoupledControl<'_> {
         if !bodies.iter().all(|body| body.step.iter().all(|step| step.is_finite())) {
             return Ok(Some(Termination::Stalled));
         }
-        self.advance();
+        let start = self.slope();
+        let free = self.advance();
+        self.norm = Some(self.shorten(free * start));
         Ok(None)
     }
 }

@@ -201,8 +201,7 @@ impl CoupledSystem<'_> {
     fn parts<'a, T>(
         bodies: &'a mut [LatticeBody],
         packed: &'a [T],
-    ) -> impl Iterator<Item = (&'a mut LatticeBody, Arc<Runs>, &'a [T])>
-    {
+    ) -> impl Iterator<Item = (&'a mut LatticeBody, Arc<Runs>, &'a [T])> {
         let mut rest = packed;
         bodies.iter_mut().map(move |body| {
             let runs = body.hierarchy.runs();

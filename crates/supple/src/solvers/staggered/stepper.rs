@@ -1,5 +1,6 @@
-//! Steps of bodies on staggered lattices. Forces on points (colliders, soft pins, dragging, wind) are linearised around
-//! the current positions; their Hessian is part of the Krylov method's products, not of the cycle.
+//! Steps of bodies on staggered lattices. Forces on points (soft colliders, soft pins, dragging, wind) are linearised around
+//! the current positions; their Hessian is part of the Krylov method's products, not of the cycle. Where surfaces may touch hard colliders or
+//! each other, steps are those of [`super::contact_step`].
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -30,9 +31,9 @@ pub(super) const FIRST_GOAL: f64 = 0.1;
 /// choice 2).
 const GAIN_SHARE: f64 = 0.9;
 /// Newton steps that are taken in full, whatever the residual.
-pub(super) const WHOLE_STEPS: u32 = 4;
+const WHOLE_STEPS: u32 = 4;
 /// Later ones are halved down to this fraction.
-pub(super) const SHORTEST: f64 = 1.0 / 16.0;
+const SHORTEST: f64 = 1.0 / 16.0;
 
 /// Staggered multigrid for all bodies of a scene.
 #[derive(Default)]
@@ -185,6 +186,7 @@ impl StaggeredStepper {
         }
         self.refresh_all();
         self.check_positions(scene_state)?;
+        self.system.contacts.end_step(&self.x);
         let report = self.report(scene_state);
         let total = started.elapsed().as_secs_f64();
         Ok(StepReport {
@@ -210,6 +212,28 @@ impl StaggeredStepper {
             Some(point) => Err(scene_state.failed(format!("point {point} is at {}", self.x[point]))),
             None => Ok(()),
         }
+    }
+
+    /// Puts bodies on lattices again, where they are now; returns the system before.
+    fn rebuild(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) -> System {
+        let mut old: Vec<Option<LatticeBody>> =
+            std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
+        self.put_on_lattices(scene_state);
+        if self.problem.is_none() {
+            for (body, before) in self.bodies.iter_mut().zip(old_index) {
+                let kept = before.and_then(|index| old.get_mut(index).and_then(Option::take));
+                if let Some(kept) = kept {
+                    body.continue_from(kept, scene_state);
+                }
+            }
+        }
+        let earlier = std::mem::replace(&mut self.system, System::without_elasticity(scene_state));
+        self.x = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        self.v = vec![DVec3::ZERO; self.x.len()];
+        if self.problem.is_none() {
+            self.refresh_all();
+        }
+        earlier
     }
 
     fn put_on_lattices(&mut self, scene_state: &SceneState) {
@@ -357,36 +381,33 @@ impl Stepper for StaggeredStepper {
     }
 
     fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
-        let mut old: Vec<Option<LatticeBody>> =
-            std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
-        self.put_on_lattices(scene_state);
-        if self.problem.is_none() {
-            for (body, before) in self.bodies.iter_mut().zip(old_index) {
-                let kept = before.and_then(|index| old.get_mut(index).and_then(Option::take));
-                if let Some(kept) = kept {
-                    body.continue_from(kept, scene_state);
-                }
-            }
-        }
-        let mut earlier = std::mem::replace(&mut self.system, System::without_elasticity(scene_state));
-        self.x = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        self.v = vec![DVec3::ZERO; self.x.len()];
-        if self.problem.is_none() {
-            self.refresh_all();
-        }
+        let mut earlier = self.rebuild(scene_state, old_index);
         self.system.contact_system.take_over_colliders(&mut earlier.contact_system);
         // A problem with a collider is reported by the step.
         let _ = self.system.pose_hard_colliders(scene_state, [scene_state.time; 2]);
-        let contact = &mut self.system.contact_system;
-        if !contact.is_empty() {
-            contact.update_tangle(&self.x);
-            contact.begin_bodies(&earlier.contact_system, &self.x, scene_state.time, old_index);
+        if self.system.contact_system.is_empty() {
+            return;
         }
+        let (mut targets, mut fixed) = (self.x.clone(), Vec::new());
+        // So is a problem with a pin.
+        let applied = self.system.apply_pins(scene_state, scene_state.time, &mut targets, &mut fixed);
+        let contact = &mut self.system.contact_system;
+        if applied.is_ok() {
+            contact.hold_points(&fixed, &self.x, &targets);
+        }
+        contact.update_tangle(&self.x);
+        contact.begin_bodies(&earlier.contact_system, &self.x, scene_state.time, old_index);
     }
 
     fn materials_changed(&mut self, scene_state: &SceneState) {
         let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
-        self.bodies_changed(scene_state, &same);
+        let mut earlier = self.rebuild(scene_state, &same);
+        self.system.take_over_anchors(&mut earlier);
+        // A problem with a collider is reported by the step.
+        let _ = self.system.pose_hard_colliders(scene_state, [scene_state.time; 2]);
+        if !self.system.contact_system.is_empty() {
+            self.system.contact_system.update_tangle(&self.x);
+        }
     }
 
     fn unknown_count(&self) -> usize {
