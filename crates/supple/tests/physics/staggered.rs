@@ -297,7 +297,7 @@ fn bodies_that_collide_exchange_momentum() {
     for _ in 0..8 {
         simulation.step(1.0 / 60.0).unwrap();
     }
-    // Together they go on with the mean velocity, and neither has passed the other.
+    // The sum stays, and neither has passed the other.
     assert!(simulation.momentum().distance(before) < 1e-2 * mass, "{} {before}", simulation.momentum());
     let count = simulation.scene_state().bodies[0].surface_start.len();
     let (left, right) = simulation.positions().split_at(count);
