@@ -107,9 +107,7 @@ impl System {
         v: &[DVec3],
         [end, dt, step]: [f64; 3],
     ) {
-        self.contacts.begin_step(x, dt);
-        self.contact_system.record_states(scene_state.record_states);
-        self.contact_system.begin_step(x, [end, dt]);
+        self.begin_contact(scene_state, x, [end, dt]);
         if let Some(response) = &mut self.response {
             response.begin_step(x, dt);
         }
@@ -121,8 +119,15 @@ impl System {
         self.inertia.target.extend(x.iter().zip(v).map(|(x, v)| *x + dt * *v));
     }
 
+    /// Sets up contact for a step of `dt` seconds to the time `end` from `x`.
+    pub(crate) fn begin_contact(&mut self, scene_state: &SceneState, x: &[DVec3], [end, dt]: [f64; 2]) {
+        self.contacts.begin_step(x, dt);
+        self.contact_system.record_states(scene_state.record_states);
+        self.contact_system.begin_step(x, [end, dt]);
+    }
+
     /// Poses the colliders that are hard for a step between two times, at its start.
-    pub(super) fn pose_hard_colliders(
+    pub(crate) fn pose_hard_colliders(
         &mut self,
         scene_state: &SceneState,
         span: [f64; 2],
@@ -277,7 +282,7 @@ impl System {
     }
 
     /// Takes over the friction anchors from the previous system of the same bodies.
-    pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
+    pub(crate) fn take_over_anchors(&mut self, before: &mut Self) {
         self.contacts.take_over_anchors(&mut before.contacts);
         self.contact_system.take_over_anchors(&mut before.contact_system);
     }
@@ -289,7 +294,7 @@ impl System {
     }
 
     /// The forces of contact at `x`, with friction `impulses` of the step of `dt` seconds that ended there.
-    pub(super) fn contact_forces(
+    pub(crate) fn contact_forces(
         &self,
         scene_state: &SceneState,
         x: &[DVec3],

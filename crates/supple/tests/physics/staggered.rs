@@ -6,8 +6,8 @@ use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::mesh::geometry::Ray;
 use supple::scene::{
-    Body, Collider, Cuboid, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource,
-    World,
+    Body, Collider, Cuboid, FrictionModel, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection,
+    Shape, ShapeSource, World,
 };
 use supple::simulation::Simulation;
 use supple::solvers::staggered;
@@ -240,4 +240,90 @@ fn what_lattices_cannot_do_is_refused_with_the_reason() {
     scene.solver.options.get_mut::<staggered::StaggeredOptions>().cell = Some(-1.0);
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("staggered.cell"), "{problem}");
+}
+
+/// A block of jelly of 20 cm whose lower side is at a height.
+fn jelly(name: &str, height: f64) -> Body {
+    let shape = Shape::new(ShapeSource::Box(Cuboid { size: [0.2; 3], cells: None }));
+    let body = Body { cell: Some(0.05), model: Model::Corotated, ..Body::new(name, shape) };
+    body.at([0.0, 0.1 + height, 0.0]).material(material(2e4, 0.45, 0.005))
+}
+
+#[test]
+fn a_table_carries_the_weight_of_what_rests_on_it() {
+    let table = Collider::cuboid("table", [0.0, -0.025, 0.0], [1.0, 0.05, 1.0]);
+    let mut scene = Scene::builder().body(jelly("jelly", 5e-4)).collider(table).build().unwrap();
+    scene.solver.method = Method::STAGGERED;
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..80 {
+        simulation.step(1.0 / 30.0).unwrap();
+    }
+    // The outermost faces across gravity have no equation, and no weight: one of four cells is missing.
+    let (forces, weight) = (simulation.contact_forces().unwrap(), 0.75 * 9.81 * simulation.mass());
+    let carried: DVec3 = forces.on_points.iter().sum();
+    assert!(carried.distance(weight * DVec3::Y) < 0.02 * weight, "{carried} N, {weight} N");
+    assert!(forces.on_colliders[0].force.distance(-carried) < 1e-9 * weight);
+    let lowest = simulation.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    assert!(lowest > 0.0 && lowest < 1e-3, "{lowest}");
+}
+
+/// What falls on a table jumps back, to less than where it came from, and in one piece.
+#[test]
+fn a_jelly_bounces_off_a_table() {
+    let table = Collider::cuboid("table", [0.0, -0.025, 0.0], [1.0, 0.05, 1.0]);
+    let body = jelly("jelly", 0.01).moving(-2.0 * DVec3::Y);
+    let mut scene = Scene::builder().body(body).collider(table).build().unwrap();
+    scene.solver.method = Method::STAGGERED;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let mut fastest = f64::NEG_INFINITY;
+    for _ in 0..30 {
+        simulation.step(1.0 / 120.0).unwrap();
+        fastest = fastest.max(simulation.momentum().y / simulation.mass());
+    }
+    assert!(fastest > 0.2 && fastest < 2.0, "{fastest} m/s");
+}
+
+#[test]
+fn bodies_that_collide_exchange_momentum() {
+    let mut scene = Scene::builder()
+        .body(jelly("left", 0.0).moving(DVec3::Y))
+        .body(jelly("right", 0.21).moving(-0.5 * DVec3::Y))
+        .build()
+        .unwrap();
+    scene.solver.method = Method::STAGGERED;
+    scene.solver.tolerance = 1e-6;
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    let mut simulation = Simulation::new(scene).unwrap();
+    let (before, mass) = (simulation.momentum(), simulation.mass());
+    for _ in 0..8 {
+        simulation.step(1.0 / 60.0).unwrap();
+    }
+    // The sum stays, and neither has passed the other.
+    assert!(simulation.momentum().distance(before) < 5e-2 * mass, "{} {before}", simulation.momentum());
+    let count = simulation.scene_state().bodies[0].surface_start.len();
+    let (left, right) = simulation.positions().split_at(count);
+    let top = left.iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
+    let bottom = right.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    assert!(top < bottom, "{top} {bottom}");
+}
+
+#[test]
+fn a_step_in_contact_continues_bit_identically_after_a_restore() {
+    let way = [Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(0.2).translate([0.0, 0.4, 0.0])];
+    let paddle = Collider::cuboid("paddle", [0.03, -0.03, 0.0], [0.1, 0.02, 0.1])
+        .moving(Motion { keyframes: way.to_vec(), ..Motion::default() });
+    let mut scene = Scene::builder().body(jelly("jelly", 0.0)).collider(paddle).build().unwrap();
+    scene.solver.method = Method::STAGGERED;
+    scene.contact.friction_model = FrictionModel::Adhesive;
+    let mut simulation = Simulation::new(scene.clone()).unwrap();
+    for _ in 0..3 {
+        simulation.step(1.0 / 30.0).unwrap();
+    }
+    let mut resumed = Simulation::new(scene).unwrap();
+    resumed.restore(&simulation.save()).unwrap();
+    for _ in 0..2 {
+        simulation.step(1.0 / 30.0).unwrap();
+        resumed.step(1.0 / 30.0).unwrap();
+    }
+    assert_eq!(simulation.positions(), resumed.positions());
 }

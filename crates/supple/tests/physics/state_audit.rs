@@ -27,6 +27,13 @@ material = "gelatin"
 transform = { translate = [0, 1, 0] }
 "#;
 
+/// The same on a staggered lattice.
+fn lattice_jelly() -> String {
+    JELLY.replace("cell = 0.1", "cell = 0.05")
+}
+
+const STAGGERED: &str = "[solver]\nmethod = \"staggered\"\n";
+
 /// A few frames of a scene with a body and a collider, in a folder for its meshes.
 fn audited(folder: &str, text: &str, frames: u32) -> Findings {
     let scene = Scene::from_toml(text, "audit", folder).unwrap();
@@ -100,6 +107,51 @@ shape = { box = { center = [0, 0, 0], size = [0.4, 0.4, 0.4] } }
 motion = { keyframes = [{ time = 0, rotate = [0, 0, 0] }, { time = 0.3, rotate = [0, 90, 0] }] }
 "#;
     assert_clean(text, 8);
+}
+
+#[test]
+fn a_jelly_on_a_lattice_is_hit_by_a_ball_and_a_wire() {
+    let shapes = [
+        "{ sphere = { center = [0, 1, -0.25], radius = 0.1 } }",
+        "{ capsule = { from = [-0.2, 1, -0.15], to = [0.2, 1, -0.15], radius = 0.001 } }",
+    ];
+    for shape in shapes {
+        assert_clean(&(flying(&lattice_jelly(), shape, 5.0) + STAGGERED), 3);
+    }
+}
+
+#[test]
+fn a_jelly_on_a_lattice_with_smooth_normals_meets_an_edge() {
+    let edge = "{ box = { center = [0, 1, -0.2], size = [0.3, 0.001, 0.1] } }";
+    let smooth = "[solver.staggered]\ninterpolation = \"tricubic\"\n";
+    assert_clean(&(flying(&lattice_jelly(), edge, 3.0) + STAGGERED + smooth), 3);
+}
+
+#[test]
+fn a_jelly_on_a_lattice_lies_on_another_on_a_box_that_turns() {
+    let upper = lattice_jelly().replace("\"jelly\"", "\"upper\"").replace("[0, 1, 0]", "[0.02, 0.535, 0.01]");
+    let lower = lattice_jelly().replace("[0, 1, 0]", "[0, 0.305, 0]");
+    let text = r#"
+[[collider]]
+name = "box"
+shape = { box = { center = [0, 0, 0], size = [0.4, 0.4, 0.4] } }
+motion = { keyframes = [{ time = 0, rotate = [0, 0, 0] }, { time = 0.3, rotate = [0, 45, 0] }] }
+"#;
+    assert_clean(&format!("{upper}{lower}{text}{STAGGERED}"), 6);
+}
+
+#[test]
+fn a_pinned_jelly_on_a_lattice_is_driven_against_a_peg() {
+    let driven = r#"
+[[pin]]
+body = "jelly"
+selection = { plane = { point = [0, 1.099, 0], normal = [0, 1, 0] } }
+follows = { keyframes = [{ time = 0, translate = [0, 0, 0] }, { time = 0.1, translate = [0, 0, 0.2] }] }
+[[collider]]
+name = "peg"
+shape = { capsule = { from = [-0.2, 0.93, 0.12], to = [0.2, 0.93, 0.12], radius = 0.01 } }
+"#;
+    assert_clean(&format!("{}{driven}{STAGGERED}", lattice_jelly()), 4);
 }
 
 #[test]

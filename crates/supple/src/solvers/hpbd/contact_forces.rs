@@ -84,8 +84,9 @@ impl StepImpulses<'_> {
             let first = self.system.first_unknown[b] as usize;
             let impulse = |v: u32| impulses.get(first + v as usize).copied().unwrap_or(DVec3::ZERO);
             let points = 0..body.embedding.len();
-            let own: Vec<usize> =
-                points.filter(|p| self.system.contact_system.stands_for(first_point + p) == first_point + p).collect();
+            let own: Vec<usize> = points
+                .filter(|p| self.system.contact_system.stands_for(first_point + p) == first_point + p)
+                .collect();
             let mut whole = vec![0.0; body.start.len()];
             let parts = |p: usize| body.embedding.weights(p).iter().map(|&(v, weight)| (v, weight.max(0.0)));
             own.iter().flat_map(|p| parts(*p)).for_each(|(v, weight)| whole[v as usize] += weight);

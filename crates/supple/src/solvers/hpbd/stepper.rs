@@ -27,7 +27,8 @@ use crate::solvers::hpbd::progress::Progress;
 use crate::solvers::hpbd::solver::{HierarchicalSolver, ProjectionData};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
-    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, ReleasedVertices, Slice, StageTimes, StepReport, Stepper, Torn,
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, ReleasedVertices, Slice, StageTimes, StepReport,
+    Stepper, Torn,
 };
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};

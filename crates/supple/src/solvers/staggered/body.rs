@@ -47,15 +47,15 @@ const FOLLOW: f64 = 0.05;
 pub(crate) struct LatticeBody {
     pub(crate) placement: LatticePlacement,
     /// The body's unknowns as points of the lattice.
-    points: LatticePoints,
+    pub(super) points: LatticePoints,
     rest: Vec<DVec3>,
     pub(crate) hierarchy: Hierarchy,
     /// The co-rotational terms.
-    corotation: Option<Corotation>,
+    pub(super) corotation: Option<Corotation>,
     /// The reference frame of displacements, and the data for rotating it, once it was needed.
     pub(crate) frame: BodyFrame,
     faces: Option<FaceVectors>,
-    prescribed: Prescribed,
+    pub(super) prescribed: Prescribed,
     /// Position of each prescribed entry when its pin became active, in metres.
     pub(crate) starts: Vec<DVec3>,
     /// The anchor of each on its pin's driver.
@@ -64,21 +64,23 @@ pub(crate) struct LatticeBody {
     pub(crate) u: Vec<f64>,
     pub(crate) v: Vec<f64>,
     constant: Vec<f64>,
-    right: Vec<f64>,
-    change: Vec<f64>,
+    pub(super) right: Vec<f64>,
+    pub(super) change: Vec<f64>,
     /// The last step of Newton's method.
-    step: Vec<f64>,
+    pub(super) step: Vec<f64>,
     /// Displacements at the start of a step in which pins move a co-rotational body.
     before: Vec<f64>,
-    work: GmresWorkspace,
+    pub(super) work: GmresWorkspace,
     shear_modulus: f64,
-    density: f64,
+    pub(super) density: f64,
     damping: f64,
-    options: StaggeredOptions,
+    pub(super) options: StaggeredOptions,
     simd: Simd,
     /// The weight of forces in the step's equations, `t`.
     share: f64,
     prescribed_values: Vec<f64>,
+    /// The values of prescribed entries at the end of the step.
+    pub(super) targets: Vec<f64>,
     moved: Vec<DVec3>,
     answers: Vec<DVec3>,
 }
@@ -141,6 +143,7 @@ impl LatticeBody {
             simd: scene_state.simd,
             share: 1.0,
             prescribed_values: Vec::new(),
+            targets: Vec::new(),
             moved: Vec::new(),
             answers: Vec::new(),
         })
@@ -150,14 +153,24 @@ impl LatticeBody {
         self.hierarchy.finest().lattice()
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.lattice().len()
+    }
+
+    /// What one newton on an unknown is in the step's equations.
+    pub(super) fn force_scale(&self) -> f64 {
+        self.share / (self.placement.cell * self.shear_modulus)
     }
 
     /// Positions of the body's unknowns.
     pub(crate) fn positions(&self, out: &mut [DVec3]) {
+        self.positions_of(&self.u, out);
+    }
+
+    /// Positions of the body's unknowns for some displacements.
+    pub(super) fn positions_of(&self, fields: &[f64], out: &mut [DVec3]) {
         for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
-            *out = self.frame.place(*rest, self.points.displacement(n, &self.u, self.len()));
+            *out = self.frame.place(*rest, self.points.displacement(n, fields, self.len()));
         }
     }
 
@@ -193,6 +206,19 @@ impl LatticeBody {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<(), Error> {
+        self.begin_equations(scene_state, dt);
+        if self.corotation.is_some() && !self.prescribed.entries.is_empty() {
+            self.before.clone_from(&self.u);
+            self.prescribe(scene_state, scene_state.time + dt)?;
+            self.follow_prescribed(deadline);
+        } else {
+            self.prescribe(scene_state, scene_state.time + dt)?;
+        }
+        Ok(())
+    }
+
+    /// The constant part of the equations of a step.
+    pub(super) fn begin_equations(&mut self, scene_state: &SceneState, dt: f64) {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match scene_state.mode {
             Mode::Dynamic => {
@@ -213,14 +239,6 @@ impl LatticeBody {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
             }
         }
-        if self.corotation.is_some() && !self.prescribed.entries.is_empty() {
-            self.before.clone_from(&self.u);
-            self.prescribe(scene_state, scene_state.time + dt)?;
-            self.follow_prescribed(deadline);
-        } else {
-            self.prescribe(scene_state, scene_state.time + dt)?;
-        }
-        Ok(())
     }
 
     /// Moves the unknowns with the prescribed values by the tangent at the step's start: otherwise one layer of
@@ -238,6 +256,57 @@ impl LatticeBody {
         let mut add = |fields: &[f64], out: &mut [f64]| corotation.subtract_product(fields, out);
         solve(hierarchy, (step, right), &limits, work, Some(&mut add));
         u.iter_mut().zip(&*step).for_each(|(u, step)| *u += step);
+    }
+
+    /// Sets the prescribed values of a goal to their targets, and moves its other values along by the tangent at the current ones.
+    pub(super) fn follow_targets(&mut self, goal: &mut [f64], deadline: Option<Instant>) {
+        let len = self.len();
+        let Self { hierarchy, corotation, u, change, right, step, work, prescribed, targets, .. } = self;
+        change.fill(0.0);
+        for (entry_of_pin, target) in prescribed.entries.iter().zip(&*targets) {
+            let at = entry_of_pin.field * len + entry_of_pin.entry;
+            change[at] = target - goal[at];
+            goal[at] = *target;
+        }
+        if change.iter().all(|change| *change == 0.0) {
+            return;
+        }
+        right.fill(0.0);
+        prescribed.subtract(change, right);
+        step.fill(0.0);
+        let limits = Limits { tolerance: FOLLOW, deadline, ..Limits::default() };
+        if let Some(corotation) = corotation {
+            corotation.linearise(u, true);
+            corotation.subtract_product(change, right);
+            let mut add = |fields: &[f64], out: &mut [f64]| corotation.subtract_product(fields, out);
+            solve(hierarchy, (step, right), &limits, work, Some(&mut add));
+        } else {
+            solve(hierarchy, (step, right), &limits, work, None);
+        }
+        goal.iter_mut().zip(&*step).for_each(|(goal, step)| *goal += step);
+    }
+
+    /// Sets the prescribed values of some fields to their targets.
+    pub(super) fn put_targets(&self, fields: &mut [f64]) {
+        let len = self.len();
+        for (entry_of_pin, target) in self.prescribed.entries.iter().zip(&self.targets) {
+            fields[entry_of_pin.field * len + entry_of_pin.entry] = *target;
+        }
+    }
+
+    /// The prescribed values, each with its target.
+    pub(super) fn prescribed_values_and_targets(&self) -> impl Iterator<Item = (f64, f64)> {
+        let value = |h: &PrescribedEntry| self.u[h.field * self.len() + h.entry];
+        self.prescribed.entries.iter().map(value).zip(self.targets.iter().copied())
+    }
+
+    /// Which of the body's unknowns depend on prescribed values alone.
+    pub(super) fn held_unknowns(&self) -> Vec<bool> {
+        let lattice = self.lattice();
+        let is_held = |n: usize| {
+            (0..3).all(|f| self.points.weights(n, f).iter().all(|(c, _)| !lattice.is_unknown(f, *c as usize)))
+        };
+        (0..self.points.len()).map(is_held).collect()
     }
 
     /// The part of the damping that is determined at the step's start: the forces of its strain, `L u0`.
@@ -284,21 +353,29 @@ impl LatticeBody {
     }
 
     fn prescribe(&mut self, scene_state: &SceneState, time: f64) -> Result<(), Error> {
+        self.find_targets(scene_state, time)?;
         let len = self.len();
+        for (entry_of_pin, target) in self.prescribed.entries.iter().zip(&self.targets) {
+            self.u[entry_of_pin.field * len + entry_of_pin.entry] = *target;
+        }
+        Ok(())
+    }
+
+    /// The values of prescribed entries at a time.
+    pub(super) fn find_targets(&mut self, scene_state: &SceneState, time: f64) -> Result<(), Error> {
+        let lattice = self.hierarchy.finest().lattice();
+        self.targets.resize(self.prescribed.entries.len(), 0.0);
         for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
             let pose = pin.pose_at(scene_state, time)?;
-            let entry_of_pin = self.prescribed.entries.iter().zip(self.starts.iter().zip(&self.anchors));
-            for (entry_of_pin, (start, anchor)) in
-                entry_of_pin.filter(|(entry_of_pin, _)| entry_of_pin.pin as usize == number)
-            {
-                let place = self.placement.of_entry(
-                    self.hierarchy.finest().lattice(),
-                    entry_of_pin.field,
-                    entry_of_pin.entry,
-                );
+            let entries = self.prescribed.entries.iter().zip(self.starts.iter().zip(&self.anchors));
+            for ((entry_of_pin, (start, anchor)), value) in entries.zip(&mut self.targets) {
+                if entry_of_pin.pin as usize != number {
+                    continue;
+                }
+                let place = self.placement.of_entry(lattice, entry_of_pin.field, entry_of_pin.entry);
                 let point = PinPoint { anchor: *anchor, ..PinPoint::new(Vec::new(), *start) };
                 let moved = self.frame.displacement(place, pose.target(&point));
-                self.u[entry_of_pin.field * len + entry_of_pin.entry] = moved[entry_of_pin.field];
+                *value = moved[entry_of_pin.field];
             }
         }
         Ok(())
@@ -331,7 +408,7 @@ impl LatticeBody {
         deadline: Option<Instant>,
     ) -> Solve {
         let len = self.len();
-        let scale = self.share / (self.placement.cell * self.shear_modulus);
+        let scale = self.force_scale();
         self.residual(forces);
         self.step.fill(0.0);
         let max_cycles = self.options.max_cycles as usize;
@@ -366,6 +443,16 @@ impl LatticeBody {
         solved
     }
 
+    /// Adds a fraction of the last step of Newton's method.
+    pub(super) fn add_step(&mut self, part: f64) {
+        self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u += part * step);
+    }
+
+    /// Shortens the record of the last step of Newton's method to a fraction.
+    pub(super) fn scale_step(&mut self, part: f64) {
+        self.step.iter_mut().for_each(|step| *step *= part);
+    }
+
     /// Reverts a fraction of the last step of Newton's method.
     pub(crate) fn step_back(&mut self, part: f64) {
         self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
@@ -374,7 +461,7 @@ impl LatticeBody {
     /// `right` becomes the residual of the step's equations; returns its norm.
     pub(crate) fn residual(&mut self, forces: &[DVec3]) -> f64 {
         let len = self.len();
-        let scale = self.share / (self.placement.cell * self.shear_modulus);
+        let scale = self.force_scale();
         self.change.copy_from_slice(&self.constant);
         for (n, force) in forces.iter().enumerate().filter(|(_, f)| **f != DVec3::ZERO) {
             self.points.scatter(n, -scale * self.frame.inward(*force), &mut self.change, len);

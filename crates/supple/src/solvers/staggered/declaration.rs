@@ -1,7 +1,8 @@
 //! The declaration of staggered multigrid: its name, its options, and what it does not support.
 
 use crate::scene::{
-    Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported,
+    FrictionModel, Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration,
+    Unsupported,
 };
 use crate::scene_state::SceneState;
 use crate::solvers::staggered::{StaggeredOptions, StaggeredStepper};
@@ -24,7 +25,7 @@ impl StepperDeclaration for StaggeredMultigrid {
     }
 
     fn traits(&self, _method: Method) -> MethodTraits {
-        MethodTraits { own_friction: true, ..MethodTraits::default() }
+        MethodTraits::default()
     }
 
     fn options(&self) -> Option<OptionTable> {
@@ -38,7 +39,6 @@ impl StepperDeclaration for StaggeredMultigrid {
                 ("model", !matches!(body.model, Model::Linear | Model::Corotated)),
                 ("region", !body.regions.is_empty()),
                 ("pressure", body.pressure.is_some()),
-                ("self_contact", scene.contact.meeting(body.into(), body.into()).collides),
             ];
             for (key, _) in keys.iter().filter(|(_, is_set)| *is_set) {
                 let what = match *key {
@@ -48,6 +48,10 @@ impl StepperDeclaration for StaggeredMultigrid {
                 let what = format!("{what} of body `{}` with `staggered`", body.name);
                 found.push(Unsupported::new(format!("body.{i}.{key}"), what));
             }
+        }
+        if scene.contact.friction_model == FrictionModel::Impulse {
+            let what = "`friction_model = \"impulse\"` with `staggered`";
+            found.push(Unsupported::new("contact.friction_model", what));
         }
         for (i, pin) in scene.pins.iter().enumerate().filter(|(_, pin)| pin.during.is_some()) {
             let what = format!("`during` of a pin on `{}` with `staggered`", pin.body);

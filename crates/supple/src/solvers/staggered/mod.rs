@@ -27,12 +27,19 @@
 //! - Stresses of coarse cells are weighted by the fill fraction of the cells; otherwise coarse lattices swell thin limbs.
 //! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
 //!   is a cell thick: zero pivots are left out.
-//! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
+//! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle; in scenes with contact, in
+//!   a dense block beside it (`contact_block`).
+//! - Contact of surfaces by a barrier and continuous collision detection, in parts of a step (`contact_step`).
 //! - Co-rotational elasticity (section 7) is the linear operator plus a correction in whole cells, solved by Newton's method
 //!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator. The rotation of a whole
 //!   body is factored out of its displacements.
 
 mod body;
+mod contact_block;
+mod contact_rows;
+mod contact_step;
+mod coupled_newton;
+mod coupled_solve;
 mod declaration;
 mod inspection;
 mod lattice;

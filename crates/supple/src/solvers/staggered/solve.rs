@@ -63,15 +63,15 @@ pub type Addition<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 #[derive(Debug, Default)]
 pub struct GmresWorkspace {
     /// Of the whole lattice.
-    residual: Vec<f64>,
-    zero: Vec<f64>,
-    wide: Vec<f64>,
+    pub(super) residual: Vec<f64>,
+    pub(super) zero: Vec<f64>,
+    pub(super) wide: Vec<f64>,
     /// Of the unknowns.
     gmres: FlexibleGmres<f32>,
 }
 
 impl GmresWorkspace {
-    fn begin(&mut self, len: usize) {
+    pub(super) fn begin(&mut self, len: usize) {
         self.residual.resize(len, 0.0);
     }
 
@@ -185,7 +185,7 @@ impl FlexibleSystem for CycledSystem<'_, '_> {
 }
 
 /// `b - L u`.
-fn residual(hierarchy: &Hierarchy, u: &mut [f64], b: &[f64], out: &mut [f64]) {
+pub(super) fn residual(hierarchy: &Hierarchy, u: &mut [f64], b: &[f64], out: &mut [f64]) {
     let finest = hierarchy.finest();
     let len = finest.lattice().len();
     u.chunks_mut(len).for_each(|field| wrap(finest.lattice(), field));

@@ -101,7 +101,8 @@ impl Collisions {
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
-            let distance = self.colliders_of(i).map(|(_, collider)| free(collider)).fold(f64::INFINITY, f64::min);
+            let distance =
+                self.colliders_of(i).map(|(_, collider)| free(collider)).fold(f64::INFINITY, f64::min);
             *clearance = ParticleClearance { from, distance, left: 0.0 };
         });
         for touch in self.touches.iter().filter(|touch| touch.left > 0.0) {
@@ -194,7 +195,8 @@ impl Collisions {
                 continue;
             }
             let body = points.body(i);
-            for (number, collider) in (0..).zip(&self.colliders).filter(|(_, collider)| collider.meets(body)) {
+            for (number, collider) in (0..).zip(&self.colliders).filter(|(_, collider)| collider.meets(body))
+            {
                 let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance - clearance.left;
