@@ -24,7 +24,7 @@ pub(super) fn iterations_with_contact(request: &Request) -> Result<Findings, Fai
     let spacing = 1.0 / (60.0 * request.value("resolution"));
     for body in &mut scene.bodies {
         (body.model, body.bending) = (Model::Spring, None);
-        body.material = cloth_material(request.value("stiffness"), spacing).into();
+        body.material = cloth_material(request.value("stiffness"), spacing);
     }
     let kinds = [LinearKind::Cholesky, LinearKind::Galerkin, LinearKind::Mas];
     let solvers = kinds.into_iter().flat_map(|kind| {

@@ -42,7 +42,7 @@ const PART_LENGTH: f64 = 2.0;
 /// Advances in which steps that meet nothing arrive: one may stop early where things merely come near.
 const FREE_ADVANCES: u32 = 4;
 /// Sweeps over all contacts at most, and the correction at which they end, over the thickness.
-const MOST_SWEEPS: u32 = 40;
+const MOST_SWEEPS: u32 = 400;
 const SMALL_CORRECTION: f64 = 1e-3;
 /// How fast pairs part that are nearer than what they keep: in m/s, and as a fraction of their relative motion.
 const PARTING_SPEED: f64 = 0.05;
