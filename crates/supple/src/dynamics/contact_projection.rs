@@ -230,7 +230,7 @@ impl ContactProjection {
         for _ in 0..FREE_ADVANCES {
             let free = contact.advance(&self.at, to, 1.0)?;
             if free >= 1.0 {
-                contact.linearise(to, &mut self.contacts)?;
+                contact.linearise(to, 1.0, &mut self.contacts)?;
                 return Ok(self.contacts.list.iter().all(|contact| contact.spare >= 0.0));
             }
             self.at.iter_mut().zip(to).for_each(|(at, to)| *at = at.lerp(*to, free));
@@ -283,14 +283,17 @@ impl ContactProjection {
     ) -> Result<bool, Error> {
         let mut cuts = 0;
         while cuts < rounds {
-            contact.linearise(&self.at, &mut self.contacts)?;
-            self.satisfy(contact, dt, inverse_mass, to);
-            self.note_impulses(dt);
             // Contacts turn while colliders go on: they are linearised again every few thicknesses.
+            let rest = 1.0 - contact.pose();
             let part = (PART_LENGTH * self.thickness / contact.farthest_driven()?).min(1.0);
+            let goal = if part < 1.0 { contact.pose() + part * rest } else { 1.0 };
+            let goal = goal.min(contact.smooth_until());
+            let part = if goal < 1.0 { (goal - contact.pose()) / rest } else { 1.0 };
+            contact.linearise(&self.at, goal, &mut self.contacts)?;
+            self.satisfy(contact, [dt, part], inverse_mass, to);
+            self.note_impulses([dt, part]);
             self.part.clear();
             self.part.extend(self.at.iter().zip(&*to).map(|(at, to)| at.lerp(*to, part)));
-            let goal = if part < 1.0 { contact.pose() + part * (1.0 - contact.pose()) } else { 1.0 };
             let free = contact.advance(&self.at, &self.part, goal)?;
             if free >= 1.0 && part >= 1.0 {
                 self.cuts += cuts;
@@ -303,8 +306,14 @@ impl ContactProjection {
         Ok(false)
     }
 
-    /// Changes `to` so that the displacement from where everything is satisfies the contacts, by projected Gauss-Seidel.
-    fn satisfy(&mut self, contact: &ContactSystem, dt: f64, inverse_mass: &[f64], to: &mut [DVec3]) {
+    /// Changes `to` so that the first `part` of the displacement from where everything is satisfies the contacts, by projected Gauss-Seidel.
+    fn satisfy(
+        &mut self,
+        contact: &ContactSystem,
+        [dt, part]: [f64; 2],
+        inverse_mass: &[f64],
+        to: &mut [DVec3],
+    ) {
         contact.pull_out(inverse_mass, to);
         let Self { contacts, pushes, at, thickness, .. } = self;
         pushes.clear();
@@ -318,11 +327,11 @@ impl ContactProjection {
                     continue;
                 }
                 let moved: DVec3 = weights.iter().map(|&(v, w)| w * (to[v as usize] - at[v as usize])).sum();
-                let slip = moved - contact.carried;
+                let slip = part * moved - contact.carried;
                 let along = slip.dot(contact.normal);
                 // Pairs that are too near part slowly, so that they do not fly apart.
                 let parting =
-                    PARTING_SPEED * dt + PARTING_FRACTION * (slip - along * contact.normal).length();
+                    PARTING_SPEED * part * dt + PARTING_FRACTION * (slip - along * contact.normal).length();
                 let missing = -(along + contact.spare.max(-parting));
                 let next = (*push + missing / give).max(0.0);
                 let by = next - *push;
@@ -338,7 +347,7 @@ impl ContactProjection {
                 if change != DVec3::ZERO {
                     largest = largest.max(change.length() * give);
                     for &(v, w) in weights {
-                        to[v as usize] += w * inverse_mass[v as usize] * change;
+                        to[v as usize] += w * inverse_mass[v as usize] / part * change;
                     }
                 }
             }
@@ -354,13 +363,13 @@ impl ContactProjection {
         self.impulses.clear();
     }
 
-    /// Notes what contacts have pushed in this round of a step of `dt` seconds.
-    fn note_impulses(&mut self, dt: f64) {
+    /// Notes what contacts have pushed in this round of a step of `dt` seconds, by displacements in a part of its rest.
+    fn note_impulses(&mut self, [dt, part]: [f64; 2]) {
         let all = self.contacts.list.iter().zip(&self.pushes);
         let pushed = all.filter(|(_, (push, held))| *push > 0.0 || *held != DVec3::ZERO);
         self.impulses.extend(pushed.map(|(contact, (push, held))| ContactImpulse {
             site: contact.site,
-            impulses: [*push * contact.normal / dt, *held / dt],
+            impulses: [*push * contact.normal / (part * dt), *held / (part * dt)],
         }));
     }
 

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn later_entries_win_and_each_says_only_what_it_gives() {
-        let pairs = vec![
+        let pairs = [
             ContactPair::ignore("shirt", "coat"),
             ContactPair::friction("coat", "shirt", 0.2),
             ContactPair::collide("shirt", "coat"),

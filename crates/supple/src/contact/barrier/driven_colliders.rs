@@ -52,6 +52,12 @@ impl ContactSystem {
         self.pose
     }
 
+    /// The fraction of the step up to which all colliders move without a jerk.
+    pub(crate) fn smooth_until(&self) -> f64 {
+        let until = self.obstacles.smooth_until(self.pose);
+        if until > self.pose + LEAST_PART { until } else { 1.0 }
+    }
+
     /// The farthest that a control point is from where the motion says at the step's end, in metres.
     pub(crate) fn lag(&mut self) -> Result<f64, Error> {
         let mut intended = std::mem::take(&mut self.found_mut().to);

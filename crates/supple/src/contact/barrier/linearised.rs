@@ -1,7 +1,7 @@
 //! Contacts as linear inequalities on the displacements of unknowns, for families that project positions.
 //!
 //! A contact at the distance `d` with the normal `n` and the weights `W` on unknowns, which moves by `Δ` while the collider's side of
-//! it is carried along by `c` in the rest of the step, stays farther apart than a fraction `η` of its activation distance `D` if
+//! it is carried along by `c` in the next part of the step, stays farther apart than a fraction `η` of its activation distance `D` if
 //!
 //! ```text
 //! C = n·(Σ Wⱼ Δⱼ - c) + d - η D >= 0.
@@ -29,7 +29,7 @@ pub(crate) struct LinearisedContact {
     pub(crate) normal: DVec3,
     /// `d - η D`, in metres.
     pub(crate) spare: f64,
-    /// How far the collider's side goes in the rest of the step, in metres; zero between bodies.
+    /// How far the collider's side goes in the next part of the step, in metres; zero between bodies.
     pub(crate) carried: DVec3,
     /// The friction coefficient.
     pub(crate) friction: f64,
@@ -43,7 +43,7 @@ pub(crate) struct LinearisedContacts {
     pub(crate) list: Vec<LinearisedContact>,
     weights: Vec<(u32, f64)>,
     one: Vec<(u32, f64)>,
-    /// The control points of colliders at the step's end.
+    /// The control points of colliders at the end of the part.
     ends: Vec<DVec3>,
 }
 
@@ -55,10 +55,15 @@ impl LinearisedContacts {
 }
 
 impl ContactSystem {
-    /// Linearises all contacts at `x`, with the colliders where they are, for the rest of the step.
-    pub(crate) fn linearise(&mut self, x: &[DVec3], contacts: &mut LinearisedContacts) -> Result<(), Error> {
+    /// Linearises all contacts at `x`, with the colliders where they are, while these move on to the fraction `goal` of the step.
+    pub(crate) fn linearise(
+        &mut self,
+        x: &[DVec3],
+        goal: f64,
+        contacts: &mut LinearisedContacts,
+    ) -> Result<(), Error> {
         let LinearisedContacts { list, weights, one, ends } = contacts;
-        self.obstacles.place(1.0, ends)?;
+        self.obstacles.place(goal, ends)?;
         list.clear();
         weights.clear();
         let found = self.normal_contacts(x);
@@ -71,7 +76,7 @@ impl ContactSystem {
                 end: weights.len() as u32,
                 normal: contact.normal,
                 spare: contact.distance - KEPT_GAP * self.reach_of(contact),
-                carried: self.carried_on(contact, &found.at, ends),
+                carried: self.carried_on(contact, &found.at, (goal, &*ends)),
                 friction: self.friction_coefficient(contact),
                 site: site(contact.kind, contact.points, contact.weights),
             });
@@ -90,12 +95,12 @@ impl ContactSystem {
         }
     }
 
-    /// How far the collider's side of a contact goes from where it is to the step's end.
-    fn carried_on(&self, contact: &NormalContact, at: &[DVec3], ends: &[DVec3]) -> DVec3 {
+    /// How far the collider's side of a contact goes from where it is to the fraction `goal` of the step.
+    fn carried_on(&self, contact: &NormalContact, at: &[DVec3], (goal, ends): (f64, &[DVec3])) -> DVec3 {
         if let Some(solid) = contact.kind.solid() {
             let touched = combine(&contact.points, &contact.weights, at) - contact.distance * contact.normal;
             let start = self.obstacles.carry_back(solid, touched, self.pose);
-            return self.obstacles.carry(solid, start, 1.0) - touched;
+            return self.obstacles.carry(solid, start, goal) - touched;
         }
         let bodies = self.properties.surfaces.body_points();
         let driven = contact.points.iter().zip(contact.weights).filter(|(p, _)| **p as usize >= bodies);

@@ -51,7 +51,7 @@ impl ContactRows {
         (x, thickness): (&[DVec3], f64),
         goals: &mut [Vec<f64>],
     ) -> Result<(), Error> {
-        contact.linearise(x, &mut self.contacts)?;
+        contact.linearise(x, 1.0, &mut self.contacts)?;
         self.find_rows(bodies, first_unknown);
         let Self { rows, entries, .. } = self;
         for _ in 0..MOST_SWEEPS {
