@@ -28,6 +28,8 @@ const FRAME_TIME_TOLERANCE: f64 = 1e-9;
 
 /// A force and its torque.
 type WrenchPair = ([f64; 3], [f64; 3]);
+/// Body, collider, and numbers of the body's vertices.
+type ReleasedTuple<'py> = (String, String, Bound<'py, PyArray1<i64>>);
 /// Forces and pressures on vertices, on colliders by name, and of the second of two bodies on the first.
 type ContactArrays<'py> = (
     Bound<'py, PyArray2<f64>>,
@@ -142,7 +144,7 @@ impl Simulation {
     }
 
     /// The vertices that are left out of contact: body, collider, and numbers of the body's vertices.
-    fn released<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, String, Bound<'py, PyArray1<i64>>)>> {
+    fn released<'py>(&self, py: Python<'py>) -> PyResult<Vec<ReleasedTuple<'py>>> {
         let released = self.lock()?.engine.released();
         let one = |released: ReleasedVertices| {
             let vertices = released.vertices.into_iter().map(i64::from).collect();
