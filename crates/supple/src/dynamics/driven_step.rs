@@ -38,6 +38,9 @@ const CARRIES: u32 = 16;
 const LEAST_CARRY: f64 = 0.02;
 /// How far a body is expected to go on in the rest of a part, over the distance that the driven points have left.
 const FARTHEST_EXTRAPOLATED: f64 = 2.0;
+/// The distances from colliders, over the thickness, to which carried contacts are pushed. Around a thin or sharp collider the
+/// contacts of its sides push against each other: then those they have.
+const CARRIED_GAPS: [f64; 2] = [0.5, 0.0];
 /// How often this is tried again after points without room were released.
 const PINCH_CARRIES: u32 = 4;
 /// The shortest distance in a part, over the thickness, in which driven points must find room.
@@ -332,18 +335,21 @@ impl ImplicitStepper {
         let Self { system, work, fixed, .. } = self;
         let StepBuffers { next, flying: to, targets, .. } = work;
         let contact = &mut system.contact_system;
+        let mut gaps = CARRIED_GAPS.into_iter();
+        let mut gap = gaps.next().unwrap_or(0.0);
         for _ in 0..CARRIES {
             let pose = contact.pose();
             if pose >= 1.0 {
                 return Ok(true);
             }
             to.clone_from(targets);
-            contact.carry_along(next, to, fixed)?;
+            contact.carry_along(next, to, fixed, gap)?;
             let free = contact.advance(next, to, 1.0)?;
             approach(to, next, free);
             std::mem::swap(next, to);
             if contact.pose() - pose < LEAST_CARRY * (1.0 - pose) {
-                break;
+                let Some(smaller) = gaps.next() else { break };
+                gap = smaller;
             }
         }
         Ok(contact.pose() >= 1.0)

@@ -133,6 +133,7 @@ impl ContactSystem {
         from: &[DVec3],
         to: &mut [DVec3],
         fixed: &[bool],
+        gap: f64,
     ) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
@@ -147,7 +148,7 @@ impl ContactSystem {
                 list.retain(|(v, _)| !fixed[*v as usize]);
                 let moved: f64 = contact_change(contact, &self.properties, from, to)
                     + self.driven_change(contact, &found.at, &end);
-                let wanted = self.carried_gap(contact) - contact.distance;
+                let wanted = self.carried_gap(contact, gap) - contact.distance;
                 let give: f64 = list.iter().map(|(_, w)| w * w).sum();
                 if moved < wanted && give > 0.0 {
                     let push = (wanted - moved) / give;
@@ -160,10 +161,10 @@ impl ContactSystem {
         Ok(())
     }
 
-    /// The distance that a contact should have after its points were carried along.
-    fn carried_gap(&self, contact: &NormalContact) -> f64 {
+    /// The distance that a contact should have after its points were carried along, if that from colliders is `gap` thicknesses at least.
+    fn carried_gap(&self, contact: &NormalContact, gap: f64) -> f64 {
         match self.collider_of(contact) {
-            Some(_) => contact.distance.max(CARRIED_GAP * self.properties.thickness),
+            Some(_) => contact.distance.max(gap * self.properties.thickness),
             None => contact.distance.min(CARRIED_GAP * self.properties.thickness),
         }
     }
@@ -263,7 +264,7 @@ fn contact_change(
 
 /// Sweeps over the contacts of bodies that are carried along.
 const CARRY_SWEEPS: u32 = 3;
-/// The distance of such contacts, over the thickness.
+/// The distance of such contacts of bodies with each other, over the thickness.
 const CARRIED_GAP: f64 = 0.5;
 
 /// Two lists of the same length, side by side.
