@@ -71,7 +71,8 @@ impl ImplicitStepper {
         // The longest part to try: half of one that failed, twice one that did not.
         let mut longest = dt;
         // Colliders that were stopped try to follow once per step, not in ever shorter parts.
-        let mut waits = scene_state.contact.pinch == Pinch::Stop && self.system.contact_system.is_late();
+        self.may_wait = scene_state.contact.pinch == Pinch::Stop;
+        let mut waits = self.may_wait && self.system.contact_system.is_late();
         loop {
             let left = end - time;
             let last = left <= longest * (1.0 + 1e-9);
@@ -335,7 +336,9 @@ impl ImplicitStepper {
         let Self { system, work, fixed, .. } = self;
         let StepBuffers { next, flying: to, targets, .. } = work;
         let contact = &mut system.contact_system;
-        let mut gaps = CARRIED_GAPS.into_iter();
+        // Colliders that wait try again and again: contacts that are not pushed away would come ever nearer.
+        let tries = if self.may_wait { 1 } else { CARRIED_GAPS.len() };
+        let mut gaps = CARRIED_GAPS.into_iter().take(tries);
         let mut gap = gaps.next().unwrap_or(0.0);
         for _ in 0..CARRIES {
             let pose = contact.pose();

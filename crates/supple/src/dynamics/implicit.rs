@@ -63,6 +63,8 @@ pub struct ImplicitStepper {
     pub(super) outcome: Outcome,
     /// The farthest that a collider or driven pin was from its target at the last step's end, in metres.
     pub(super) lag: f64,
+    /// Whether colliders wait where there is no room.
+    pub(super) may_wait: bool,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     pub(super) start_cuts: Cuts,
     pub(super) work: StepBuffers,
@@ -127,6 +129,7 @@ impl ImplicitStepper {
             minimiser: None,
             outcome: Outcome::default(),
             lag: 0.0,
+            may_wait: false,
             start_cuts: Cuts::default(),
             work: StepBuffers::default(),
             restored: None,

@@ -123,7 +123,8 @@ for frame in (1, 2):
     check(data['contact_force'], data['contact_pressure'])
     data = meshio.read(f'{root}/ply/ball_{frame:06}.ply').point_data
     check(np.column_stack([data[f'contact_force_{axis}'] for axis in 'xyz']), data['contact_pressure'])
-prim = Usd.Stage.Open(f'{root}/drop_test.usdc').GetPrimAtPath('/drop_test/ball')
+stage = Usd.Stage.Open(f'{root}/drop_test.usdc')
+prim = stage.GetPrimAtPath('/drop_test/ball')
 primvars = UsdGeom.PrimvarsAPI(prim)
 force, pressure = primvars.GetPrimvar('contact_force'), primvars.GetPrimvar('contact_pressure')
 assert force.GetInterpolation() == pressure.GetInterpolation() == 'vertex'

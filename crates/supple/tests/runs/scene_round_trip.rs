@@ -411,9 +411,12 @@ fn every_key_that_a_scene_can_hold_is_documented() {
     }
     assert!(found.len() > 80, "{found:?}");
     for key in found {
-        let named =
-            [format!("`{key}`"), format!("`[{key}]`"), format!("`[[{key}]]`"), format!("`[[body.{key}]]`")];
-        assert!(named.iter().any(|name| document.contains(name)), "`{key}` is not in docs/scene-format.md");
+        let tables = ["", "body.", "contact."].map(|table| format!("`[[{table}{key}]]`"));
+        let named = [format!("`{key}`"), format!("`[{key}]`")].into_iter().chain(tables);
+        assert!(
+            named.into_iter().any(|name| document.contains(&name)),
+            "`{key}` is not in docs/scene-format.md"
+        );
     }
     for preset in supple::material::presets() {
         assert!(document.contains(&format!("`{}`", preset.name)), "{}", preset.name);
