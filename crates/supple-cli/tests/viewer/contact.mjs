@@ -33,7 +33,7 @@ await onPage(address, async (page) => {
   await show(page, PINCHED);
   await until(page, () => window.supple.released.length > 0);
   const listed = await page.locator("#released-list li").first().textContent();
-  assert.match(listed, /^\d+ of sheet with right$/);
+  assert.match(listed, /^\d+ of sheet with (left|right)$/);
   await page.getByLabel("Colliders").evaluate((box) => box.click());
   await page.getByRole("tab", { name: "Look" }).click();
   const seen = await page.evaluate(() => {

@@ -20,5 +20,5 @@ await onPage(process.argv[2], async (page) => {
   assert.ok(heights[1] < heights[0] - 0.05, "the cloth falls");
   assert.ok(ground > heights[1] - 0.1, `the ground at ${ground} is near the body at ${heights[1]}`);
   // Unavailable colourings explain why.
-  await page.getByText("A recorded run only contains positions").waitFor();
+  await page.getByText("A recorded run has no stress and no hierarchy").waitFor();
 });
