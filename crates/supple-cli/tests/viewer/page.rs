@@ -84,9 +84,9 @@ const PINCH: &str = "[time]\nframes = 20\n[[body]]\nname = \"sheet\"\ntransform 
     shape = { grid = { size = [0.4, 0.4], vertices = [13, 13] } }\n\
     [[pin]]\nbody = \"sheet\"\nselection = { nearest = [[-0.2, 0.2, 0], [0.2, 0.2, 0]] }\n\
     [[collider]]\nname = \"left\"\nshape = { box = { center = [0, 0, -0.15], size = [0.2, 0.2, 0.2] } }\n\
-    motion = { keyframes = [{ time = 0 }, { time = 0.4, translate = [0, 0, 0.06] }] }\n\
+    motion = { keyframes = [{ time = 0, translate = [0, 0, 0] }, { time = 0.4, translate = [0, 0, 0.06] }] }\n\
     [[collider]]\nname = \"right\"\nshape = { box = { center = [0, 0, 0.15], size = [0.2, 0.2, 0.2] } }\n\
-    motion = { keyframes = [{ time = 0 }, { time = 0.4, translate = [0, 0, -0.06] }] }\n";
+    motion = { keyframes = [{ time = 0, translate = [0, 0, 0] }, { time = 0.4, translate = [0, 0, -0.06] }] }\n";
 
 #[test]
 #[ignore = "needs Playwright in SUPPLE_NODE_MODULES and a browser in SUPPLE_CHROMIUM"]
