@@ -1,6 +1,6 @@
 // Contact pressure as colours, and vertices that are left out of contact: of a run that stored it, and of a running scene.
 
-import { assert, coloursAt, distance, frames, onPage, until } from "./browser.mjs";
+import { assert, coloursAt, distance, onPage, until } from "./browser.mjs";
 
 const [address, mode] = process.argv.slice(2);
 /** The frame in which the sheet is pinched. */
@@ -19,7 +19,6 @@ async function show(page, wanted) {
 }
 
 await onPage(address, async (page) => {
-  await frames(page, 1);
   if (mode === "recorded") {
     await page.locator("#stage").focus();
     await page.keyboard.press("Space");
