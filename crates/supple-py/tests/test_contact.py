@@ -64,7 +64,7 @@ def test_released_vertices_are_named():
     b.add_cloth(name="sheet", shape={"grid": {"size": [0.4, 0.4], "vertices": [13, 13]}}, rotate=[90, 0, 0], material="cotton")
     b.pin("sheet", nearest=[[-0.2, 0.2, 0], [0.2, 0.2, 0]])
     for name, z in (("left", -0.15), ("right", 0.15)):
-        closing = [{"time": 0}, {"time": 0.4, "translate": [0, 0, -0.4 * z]}]
+        closing = [{"time": 0, "translate": [0, 0, 0]}, {"time": 0.4, "translate": [0, 0, -0.4 * z]}]
         b.add_collider(name=name, box={"center": [0, 0, z], "size": [0.2, 0.2, 0.2]}, keyframes=closing)
     sim = b.finalize()
     for _ in range(15):

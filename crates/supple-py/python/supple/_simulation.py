@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import FloatArray, indices, points
+from ._arrays import FloatArray, indices, numbers, points
 from ._errors import InvalidInput
 from ._picture import Picture
 
@@ -209,8 +209,13 @@ class Simulation:
         It goes there over the next step, with the velocity of this change, and is there at its end: bodies yield on the way, and
         friction drags them along. Checkpoints do not contain it: the first place after `restore` is taken without sweeping.
         """
-        vectors = [points([vector], word)[0].tolist() for word, vector in (("pivot", pivot), ("translate", translate), ("rotate", rotate))]
-        self._native.place_collider(name, *vectors, float(scale))
+
+        def vector(value: npt.ArrayLike, word: str) -> list[float]:
+            return [float(x) for x in points(np.reshape(numbers(value, word), (1, -1)), word)[0]]
+
+        self._native.place_collider(
+            name, vector(pivot, "pivot"), vector(translate, "translate"), vector(rotate, "rotate"), float(scale)
+        )
 
     def checkpoint(self) -> bytes:
         """The complete state, including the targets of `set_targets`; `restore` resumes from it bit-identically, in any simulation of the same scene."""
