@@ -177,6 +177,9 @@ pub(crate) struct Run {
     /// Records every state that a step accepts in `states` of the folder, for an audit of crossings
     #[arg(long)]
     pub record_states: bool,
+    /// Solves a tight Newton step after every step and reports how far it would still move: whether steps are truly converged
+    #[arg(long)]
+    pub verify_steps: bool,
     /// Stores force and pressure of contact on every vertex with each frame
     #[arg(long)]
     pub contact_forces: bool,

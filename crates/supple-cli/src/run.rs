@@ -38,6 +38,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let mut scene = chosen_scene(options, common)?;
     scene.output.record_states |= options.record_states;
+    scene.output.verify_steps |= options.verify_steps;
     scene.output.contact_forces |= options.contact_forces;
     let formats = wanted_formats(options, &scene)?;
     let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));

@@ -16,12 +16,13 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::implicit::{ImplicitStepper, StepBuffers, step_tolerance};
+use super::convergence::step_tolerance;
+use super::implicit::{ImplicitStepper, StepBuffers};
 use super::optimize::{Cuts, Outcome, StoppingCriteria, Termination};
 use crate::contact::barrier::ContactSystem;
 use crate::scene::{FrictionModel, Mode, Pinch};
 use crate::scene_state::SceneState;
-use crate::stepper::{StageTimes, StepReport};
+use crate::stepper::{Correction, StageTimes, StepReport};
 use supple_core::Error;
 
 /// Parts of a step at most.
@@ -54,6 +55,7 @@ struct Tally {
     cuts: Cuts,
     all_converged: bool,
     residual: f64,
+    correction: Option<Correction>,
     pinched: u32,
     times: StageTimes,
 }
@@ -202,6 +204,7 @@ impl ImplicitStepper {
         }
         self.resolve_intersections(scene_state, &limits)?;
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
+        let correction = self.verify(scene_state, dt)?;
         if scene_state.contact.friction_model == FrictionModel::Impulse {
             self.apply_friction_impulses(dt);
         }
@@ -217,7 +220,8 @@ impl ImplicitStepper {
         self.system.contact_system.end_step(&self.x);
         self.lag = self.system.contact_system.lag()?.max(self.farthest_pin());
         let report = self.report(scene_state);
-        Ok(Some(StepReport { times: self.times([started, minimising, ended], cycles), ..report }))
+        let times = self.times([started, minimising, ended], cycles);
+        Ok(Some(StepReport { times, correction, ..report }))
     }
 
     /// Moves the driven points to the step's end; returns whether they arrived. `work.next` is then free of contact there.
@@ -367,6 +371,7 @@ impl Tally {
         self.cuts += start_cuts;
         self.all_converged &= outcome.stop == Termination::Converged;
         self.residual = self.residual.max(report.residual.unwrap_or(0.0));
+        self.correction = self.correction.into_iter().chain(report.correction).reduce(Correction::worse);
         self.pinched = self.pinched.max(report.pinched);
         self.times += report.times;
     }
@@ -381,6 +386,7 @@ impl Tally {
             global_cuts: self.cuts.global,
             converged: self.all_converged,
             residual: Some(self.residual),
+            correction: self.correction,
             pinched: self.pinched,
             times: self.times,
             ..report

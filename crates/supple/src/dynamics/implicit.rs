@@ -12,7 +12,7 @@ use super::elasticity::Elasticity;
 use super::entanglement_notes::EntanglementNotes;
 use super::method::Nodes;
 use super::optimize::{
-    Cuts, Evaluated, Minimiser, Objective, Outcome, StepFractions, StoppingCriteria, Termination,
+    Cuts, Evaluated, Minimiser, Objective, Outcome, StepFractions, StoppingCriteria, Termination, TightNewton,
 };
 use super::system::System;
 use crate::contact::PosedCollider;
@@ -50,7 +50,7 @@ const COLLISION_ROUNDS: u32 = 2;
 
 /// Implicit Euler by any nonlinear method.
 pub struct ImplicitStepper {
-    elasticity: Box<dyn Elasticity>,
+    pub(super) elasticity: Box<dyn Elasticity>,
     pub(super) x: Vec<DVec3>,
     pub(super) v: Vec<DVec3>,
     pub(super) system: System,
@@ -59,7 +59,11 @@ pub struct ImplicitStepper {
     start: Vec<DVec3>,
     /// The energies before materials changed for the first time.
     first: Option<System>,
-    minimiser: Option<Box<dyn Minimiser>>,
+    pub(super) minimiser: Option<Box<dyn Minimiser>>,
+    /// The minimiser's sparsity pattern, and the start positions of its unknowns.
+    pub(super) unknowns: Option<(Arc<BlockPattern>, Arc<[DVec3]>)>,
+    /// Measures how far steps end from their solution.
+    pub(super) verifier: Option<TightNewton>,
     pub(super) outcome: Outcome,
     /// The farthest that a collider or driven pin was from its target at the last step's end, in metres.
     pub(super) lag: f64,
@@ -127,6 +131,8 @@ impl ImplicitStepper {
             start: Vec::new(),
             first: None,
             minimiser: None,
+            unknowns: None,
+            verifier: None,
             outcome: Outcome::default(),
             lag: 0.0,
             may_wait: false,
@@ -202,6 +208,7 @@ impl ImplicitStepper {
             };
             first.start_matrix(&self.start, steps, pattern.clone())
         });
+        (self.verifier, self.unknowns) = (None, Some((pattern.clone(), positions.clone())));
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = self.elasticity.minimiser(scene_state, nodes);
         self.minimiser = Some(made.map_err(|problem| Error::Invalid(problem.to_string()))?);
@@ -441,6 +448,7 @@ impl ImplicitStepper {
             linear_iterations: outcome.linear_iterations,
             residual: Some(outcome.residual()),
             converged: outcome.stop == Termination::Converged,
+            correction: None,
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
@@ -646,11 +654,6 @@ impl Stepper for ImplicitStepper {
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
         }
     }
-}
-
-/// How far the last direction of a step may still move a vertex, in metres.
-pub(super) fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
-    scene_state.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
 /// The steps that weight inertia and damping in a step of `dt` seconds.

@@ -2,6 +2,7 @@
 
 pub(crate) mod conforming;
 mod contact_projection;
+mod convergence;
 mod declaration;
 mod driven_step;
 pub(crate) mod elasticity;

@@ -79,6 +79,8 @@ pub struct SceneState {
     pub record: bool,
     /// Whether steppers record every accepted state, for [`Stepper::take_states`](crate::stepper::Stepper::take_states).
     pub record_states: bool,
+    /// Whether steppers measure how far each step ended from its solution.
+    pub verify_steps: bool,
     /// The instruction set to use.
     pub simd: Simd,
     /// Simulated time in seconds.
@@ -132,6 +134,7 @@ impl SceneState {
             solver: scene.solver.clone(),
             record: false,
             record_states: false,
+            verify_steps: false,
             simd,
             time: 0.0,
             usual_step: 1.0 / (scene.time.fps * f64::from(scene.time.substeps)),

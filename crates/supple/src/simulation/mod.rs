@@ -17,9 +17,9 @@ use glam::{DVec3, Vec3};
 pub use crate::body::{ActiveSeam, Stitch};
 pub use crate::scene_state::{ActivePin, BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, SceneState};
 pub use crate::stepper::{
-    BodyForce, ColliderForce, EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION,
-    ParticleLevel, Registry, ReleasedVertices, Slice, SlicedCell, StageTimes, StepReport, StepSystem,
-    Stepper, StepperKind, StretchReport, Torn,
+    BodyForce, ColliderForce, Correction, EnergyReport, FrameCorrection, FrameReport, HierarchyLevel,
+    Inspection, NO_REGION, ParticleLevel, Registry, ReleasedVertices, Slice, SlicedCell, StageTimes,
+    StepReport, StepSystem, Stepper, StepperKind, StretchReport, Torn,
 };
 pub use edit::pick::Picked;
 pub use edit::unpin::PinnedPoint;
@@ -250,6 +250,12 @@ impl Simulation {
     /// Whether steps record every state that they accept, for [`Simulation::take_states`].
     pub fn record_states(&mut self, record: bool) {
         self.scene_state.record_states = record;
+    }
+
+    /// Whether a tight Newton step after every step measures how far that one ended from its solution, for
+    /// [`StepReport::correction`]. It changes nothing in the simulation, but costs a factorisation per step.
+    pub fn verify_steps(&mut self, verify: bool) {
+        self.scene_state.verify_steps = verify;
     }
 
     /// The states recorded since the last call, as the file of a frame; `None` if the method records none.

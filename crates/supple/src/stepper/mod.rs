@@ -20,8 +20,8 @@ pub(crate) use hierarchy::carried;
 pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
 pub use registry::{Registry, StepperKind};
 pub use report::{
-    BodyForce, ColliderForce, EnergyReport, FrameReport, ReleasedVertices, StageTimes, StepReport,
-    StretchReport,
+    BodyForce, ColliderForce, Correction, EnergyReport, FrameCorrection, FrameReport, ReleasedVertices,
+    StageTimes, StepReport, StretchReport,
 };
 pub use step_system::StepSystem;
 

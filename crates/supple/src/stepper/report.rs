@@ -95,6 +95,62 @@ impl std::ops::Div<f64> for StageTimes {
     }
 }
 
+/// How far a step ended from its solution: as far as one Newton step from there, solved tightly, would move a vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Correction {
+    /// In metres; the largest over the limit, if a step has parts.
+    #[serde(deserialize_with = "number_or_null")]
+    pub distance: f64,
+    /// The distance up to which a step counts as solved, in metres.
+    #[serde(deserialize_with = "number_or_null")]
+    pub limit: f64,
+}
+
+impl Correction {
+    /// Of a distance under a limit.
+    pub(crate) fn new(distance: f64, limit: f64) -> Self {
+        Self { distance, limit }
+    }
+
+    /// Whether the step was solved.
+    pub fn is_solved(&self) -> bool {
+        self.distance <= self.limit
+    }
+
+    /// The one that is larger, over its limit.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        if other.distance * self.limit > self.distance * other.limit { other } else { self }
+    }
+}
+
+/// The corrections of the steps of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FrameCorrection {
+    /// The largest, over its limit.
+    #[serde(flatten)]
+    pub worst: Correction,
+    /// The steps that were not solved.
+    pub unsolved: u32,
+    /// Of these, those that are reported as converged.
+    pub wrongly_converged: u32,
+}
+
+impl FrameCorrection {
+    /// Of all steps of a frame; `None` if they were not verified.
+    pub(crate) fn of(steps: &[StepReport]) -> Option<Self> {
+        let worst = steps.iter().filter_map(|step| step.correction).reduce(Correction::worse)?;
+        let is_unsolved = |step: &&StepReport| step.correction.is_some_and(|found| !found.is_solved());
+        let unsolved = steps.iter().filter(is_unsolved);
+        Some(Self {
+            worst,
+            unsolved: unsolved.clone().count() as u32,
+            wrongly_converged: unsolved.filter(|step| step.converged).count() as u32,
+        })
+    }
+}
+
 /// Report of one step. A stepper starts from [`StepReport::default`], a step that has not converged, and fills in what it knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
@@ -108,6 +164,8 @@ pub struct StepReport {
     /// Whether the tolerance was reached; in families without one, whether all their sweeps and small steps were done.
     /// `false` also where a time budget has cut the step short.
     pub converged: bool,
+    /// How far the step ended from its solution, if steps are verified.
+    pub correction: Option<Correction>,
     /// Energies at the step's end.
     pub energy: EnergyReport,
     /// Points in contact.
@@ -195,6 +253,9 @@ pub struct FrameReport {
     /// budget has cut a step short, and nothing otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
+    /// How far the steps ended from their solution; absent if they were not verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<FrameCorrection>,
     /// Largest principal stretch of any surface triangle.
     #[serde(deserialize_with = "number_or_null")]
     pub max_stretch: f64,

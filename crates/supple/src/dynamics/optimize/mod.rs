@@ -1,6 +1,7 @@
 //! Nonlinear methods over one objective, inertia plus energies.
 
 mod accelerated_gradient;
+mod correction;
 pub(crate) mod descent;
 mod error;
 mod lbfgs;
@@ -17,6 +18,7 @@ mod truncation;
 
 pub use crate::stepper::IterationRecord;
 pub use accelerated_gradient::AcceleratedGradient;
+pub(crate) use correction::TightNewton;
 pub(crate) use descent::{Descent, DescentMethod, DescentWorkspace, descend};
 pub use error::MinimiseError;
 pub use lbfgs::Lbfgs;

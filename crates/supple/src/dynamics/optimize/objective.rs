@@ -176,6 +176,12 @@ pub trait Minimiser: SolverState + Send {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError>;
+
+    /// How far a tightly solved Newton step from `x` would move a vertex, in metres; `None` for methods on an assembled matrix, which
+    /// [`TightNewton`](super::TightNewton) verifies.
+    fn correction(&mut self, _objective: &dyn Objective, _x: &[DVec3]) -> Result<Option<f64>, MinimiseError> {
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

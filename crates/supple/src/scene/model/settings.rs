@@ -98,6 +98,8 @@ pub struct Output {
     pub checkpoint_every: Option<u32>,
     /// Whether every state that a step accepts is recorded, in `states`.
     pub record_states: bool,
+    /// Whether a tight Newton step after every step measures how far that one ended from its solution.
+    pub verify_steps: bool,
     /// Whether frames have the force and pressure of contact on every vertex.
     pub contact_forces: bool,
 }
@@ -109,6 +111,7 @@ impl Default for Output {
             every: 1,
             checkpoint_every: None,
             record_states: false,
+            verify_steps: false,
             contact_forces: false,
         }
     }

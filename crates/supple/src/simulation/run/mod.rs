@@ -16,8 +16,8 @@ use crate::scene::Scene;
 use crate::simulation::run::report_log::ReportLog;
 use crate::simulation::run::state_folder::StateFolder;
 use crate::simulation::{
-    BodyForce, ColliderForce, ContactForces, EnergyReport, FrameReport, Registry, Simulation, StageTimes,
-    StepReport, Wrench,
+    BodyForce, ColliderForce, ContactForces, EnergyReport, FrameCorrection, FrameReport, Registry,
+    Simulation, StageTimes, StepReport, Wrench,
 };
 use supple_core::{Error, FileError};
 use supple_linear::Simd;
@@ -65,6 +65,7 @@ impl Run {
     ) -> Result<Self, Error> {
         let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         simulation.record_states(scene.output.record_states);
+        simulation.verify_steps(scene.output.verify_steps);
         let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };
         let cache = match begin {
             StartMode::Fresh => FrameCache::create(folder, info, false)?,
@@ -368,6 +369,7 @@ pub(crate) fn frame_report(
         linear_iterations: total(|s| s.linear_iterations),
         residual,
         converged: (residual.is_some() || !converged).then_some(converged),
+        correction: FrameCorrection::of(steps),
         max_stretch: stretch.max,
         p99_stretch: stretch.p99,
         mean_stretch: stretch.mean,

@@ -262,6 +262,7 @@ impl HpbdStepper {
             linear_iterations: 0,
             residual: None,
             converged: !progress.is_truncated,
+            correction: None,
             energy: EnergyReport { kinetic, elastic, potential },
             contacts,
             penetration,

@@ -22,6 +22,9 @@ use supple_mesh::octree::Octree;
 
 /// How often the damping is increased if a cycle is not positive definite.
 const MORE_DAMPING: u32 = 8;
+/// Relative residual, and limit of iterations, of the solve that verifies a step.
+const TIGHT: f64 = 1e-10;
+const MOST_TIGHT_ITERATIONS: usize = 2000;
 
 /// Newton's method over the nodes of octrees.
 pub(crate) struct OctreeNewton {
@@ -59,6 +62,29 @@ impl OctreeNewton {
             direction: vec![DVec3::ZERO; spread],
             inertia: Vec::with_capacity(nodes),
         })
+    }
+
+    /// The direction of an iteration from `x`.
+    fn direction_at(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        outcome: &mut Outcome,
+    ) -> Result<(), MinimiseError> {
+        let limits = StoppingCriteria {
+            initial: None,
+            tolerance: 0.0,
+            reference: 1.0,
+            step_tolerance: 0.0,
+            max_iterations: 1,
+            deadline: None,
+            record: false,
+            max_displacement: f64::INFINITY,
+        };
+        let mut descent = Descent::begin(objective, x, &limits, &mut self.work, outcome)?;
+        descent.check_convergence(&mut self.work)?;
+        self.linearise(&mut descent, true)?;
+        self.solve(&mut descent)
     }
 
     /// Computes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
@@ -132,6 +158,15 @@ impl Minimiser for OctreeNewton {
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
         descend(self, objective, x, limits, outcome)
+    }
+
+    fn correction(&mut self, objective: &dyn Objective, x: &[DVec3]) -> Result<Option<f64>, MinimiseError> {
+        let (mut at, mut outcome) = (x.to_vec(), Outcome::default());
+        let usual = std::mem::replace(&mut self.stop, StopRule::tolerance(TIGHT, MOST_TIGHT_ITERATIONS));
+        let done = self.direction_at(objective, &mut at, &mut outcome);
+        self.stop = usual;
+        done?;
+        Ok(Some(self.work.farthest_move()))
     }
 }
 

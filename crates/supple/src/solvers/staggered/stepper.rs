@@ -128,6 +128,7 @@ impl StaggeredStepper {
             linear_iterations: 0,
             residual: None,
             converged: true,
+            correction: None,
             energy: EnergyReport { kinetic, elastic, potential },
             contacts: soft_contacts + hard.with_colliders,
             penetration,
