@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use supple::output::ExportFormat;
 use supple::scene::{Body, Mode, Scene};
-use supple::simulation::{FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
+use supple::simulation::{FrameCorrection, FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
 
 use crate::arguments::{Common, Run, SimdChoice};
 use crate::export::{export_frames, parse_formats};
@@ -82,23 +82,44 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
 
 /// Notes about finished frames: steps that stopped early, violated bounds.
 fn warn(run: &DiskRun, reports: &[FrameReport]) {
-    let tolerance = run.scene().solver.tolerance;
     let early: Vec<&FrameReport> = reports.iter().filter(|report| report.converged == Some(false)).collect();
     let residual = |report: &FrameReport| report.residual.unwrap_or(f64::NAN);
     if let Some(worst) = early.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) {
         notice(format_args!(
-            "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; {}",
+            "note: {} of {} frames stopped before the tolerance {:.0e}, the worst, frame {}, at {:.1e}; {}",
             early.len(),
             reports.len(),
+            run.scene().solver.gradient_tolerance(),
             worst.frame,
             residual(worst),
             remedy(run.scene(), worst)
         ));
     }
+    note_verified_steps(reports);
     if run.is_done() {
         warn_of_expectations(run);
     }
     note_what_remains(run, reports);
+}
+
+/// How far the steps ended from their solution, if they were verified.
+fn note_verified_steps(reports: &[FrameReport]) {
+    let verified = || reports.iter().filter_map(|report| Some((report.frame, report.correction?)));
+    let ratio = |found: &FrameCorrection| found.worst.distance / found.worst.limit;
+    let Some((frame, worst)) = verified().max_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b))) else {
+        return;
+    };
+    let total = |count: fn(&FrameCorrection) -> u32| verified().map(|(_, found)| count(&found)).sum::<u32>();
+    let (unsolved, wrongly) = (total(|found| found.unsolved), total(|found| found.wrongly_converged));
+    let steps: u32 =
+        reports.iter().filter(|report| report.correction.is_some()).map(|report| report.steps).sum();
+    notice(format_args!(
+        "verified: {} of {steps} steps are solved; a Newton step from the end of the worst, in frame {frame}, would move a vertex by \
+         {:.1e} m (limit {:.1e} m); {wrongly} steps are reported as converged without being solved",
+        steps - unsolved,
+        worst.worst.distance,
+        worst.worst.limit,
+    ));
 }
 
 /// What is still inside a collider or crosses, after a run in which something was.

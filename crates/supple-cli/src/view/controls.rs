@@ -118,7 +118,7 @@ fn of_stepper(table: &str, option: Adjustable) -> Control {
 fn until_done(solver: &Solver) -> Vec<Control> {
     let help = "The residual measures the imbalance of forces, relative to its value at the start of the step. \
                 A step ends when it has fallen to this fraction: smaller is more accurate and slower";
-    let tolerance = number(solver.tolerance, [1e-8, 0.5]);
+    let tolerance = number(solver.gradient_tolerance(), [1e-8, 0.5]);
     let most = count(solver.max_iterations, [1, 500]);
     let speed = solver.velocity_tolerance.map(|speed| {
         let help = "A step also ends when an iteration would move no vertex faster than this";

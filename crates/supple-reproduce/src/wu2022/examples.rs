@@ -141,7 +141,7 @@ pub(super) fn armadillo(
     }
     let height = bounds.low.y + PINNED_ABOVE * (bounds.high.y - bounds.low.y);
     let fixed = Selection::Plane { point: DVec3::Y * height, normal: DVec3::Y };
-    let solver = Solver { linear: LinearKind::Mas.into(), tolerance: 1e-2, ..Solver::default() };
+    let solver = Solver { linear: LinearKind::Mas.into(), tolerance: Some(1e-2), ..Solver::default() };
     let scene =
         Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", fixed)).solver(solver).build();
     system(scene.map_err(Failure::of)?, FRAMES, request)

@@ -158,7 +158,7 @@ pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
     let mut scene: Scene = builtin("t-shirt", request.value("resolution"))?;
     let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(64), ..LinearKind::Mas.into() };
     // Linearised: one Newton iteration of 64 inner ones.
-    scene.solver = Solver { linear: inner, max_iterations: 1, tolerance: 1e-14, ..Solver::default() };
+    scene.solver = Solver { linear: inner, max_iterations: 1, tolerance: Some(1e-14), ..Solver::default() };
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let steps = request.count("steps");
     let mut sum = StageTimes::default();

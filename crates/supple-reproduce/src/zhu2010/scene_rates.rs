@@ -123,7 +123,7 @@ fn rate_of(known: &Known, krylov: bool, request: &Request) -> Result<(f64, f64),
     let mut scene = Scene::builtin(known.scene).map_err(Failure::of)?;
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.time.mode = known.mode;
-    scene.solver.tolerance = TOLERANCE;
+    scene.solver.tolerance = Some(TOLERANCE);
     scene.solver.options.get_mut::<staggered::StaggeredOptions>().krylov = krylov;
     let body = &mut scene.bodies[0];
     body.model = known.model;

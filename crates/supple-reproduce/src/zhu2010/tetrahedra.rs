@@ -107,7 +107,7 @@ fn pull(compared: &ComparedMethod, tolerance: f64, request: &Request) -> Result<
     (body.model, body.cell) = (Model::Corotated, Some(request.value("cell")));
     body.material.poisson_ratio = Some(request.value("ratio"));
     (scene.solver.method, scene.solver.linear) = (compared.method, compared.linear.into());
-    scene.solver.tolerance = tolerance;
+    scene.solver.tolerance = Some(tolerance);
     let dt = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let start = simulation.positions().to_vec();

@@ -26,9 +26,12 @@ pub(super) fn solved_distance(scene_state: &SceneState, dt: f64) -> f64 {
 
 /// How far the last direction of a step may still move a vertex, in metres; zero if the gradient alone ends a step.
 pub(super) fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
-    match scene_state.solver.velocity_tolerance {
-        Some(_) => solved_distance(scene_state, dt),
-        None => 0.0,
+    let solver = &scene_state.solver;
+    // A scene that asks for a gradient gets it.
+    let is_usual = solver.tolerance.is_none() && solver.method.traits().velocity_tolerance;
+    match solver.velocity_tolerance.is_some() || is_usual {
+        true => solved_distance(scene_state, dt),
+        false => 0.0,
     }
 }
 

@@ -173,7 +173,7 @@ impl ImplicitStepper {
         }
         let limits = StoppingCriteria {
             initial: None,
-            tolerance: scene_state.solver.tolerance,
+            tolerance: scene_state.solver.gradient_tolerance(),
             reference: self.reference(scene_state),
             step_tolerance: step_tolerance(scene_state, dt),
             max_iterations: scene_state.solver.max_iterations,

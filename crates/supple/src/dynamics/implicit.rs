@@ -269,10 +269,11 @@ impl ImplicitStepper {
     /// are only rounding, or negligible, count as solved.
     pub(super) fn reference(&mut self, scene_state: &SceneState) -> f64 {
         let begin = self.free_force();
-        let least =
-            self.force_floor(scene_state).max(self.rounding_force(scene_state.solver.tolerance * begin));
+        let least = self
+            .force_floor(scene_state)
+            .max(self.rounding_force(scene_state.solver.gradient_tolerance() * begin));
         // Without any body there is no force at all.
-        begin.max(least / scene_state.solver.tolerance).max(f64::MIN_POSITIVE)
+        begin.max(least / scene_state.solver.gradient_tolerance()).max(f64::MIN_POSITIVE)
     }
 
     /// How much forces change when positions change by a few units in their last place: no solution is more accurate than that. Follows

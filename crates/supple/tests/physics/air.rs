@@ -21,7 +21,7 @@ fn material() -> MaterialSpec {
 }
 
 fn precise() -> Solver {
-    Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() }
+    Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() }
 }
 
 /// The force in N of a wind of 3 m/s along x on a resting body, from the momentum that a short step gives it.

@@ -26,7 +26,7 @@ fn sheet() -> MaterialSpec {
 }
 
 fn precise() -> Solver {
-    Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() }
+    Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() }
 }
 
 fn save(folder: &Path, name: &str, mesh: &SurfaceMesh) -> PathBuf {
@@ -214,7 +214,7 @@ fn a_region_may_be_slippery() {
 fn quasi_statics_lays_a_falling_cloth_on_what_is_below_it() {
     let cloth = Body::cloth("cloth").size([0.3, 0.3]).vertices([7, 7]).at([0.0, 0.8, 0.0]).material(sheet());
     let ground = Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]).friction(0.5);
-    let solver = Solver { tolerance: 1e-6, ..precise() };
+    let solver = Solver { tolerance: Some(1e-6), ..precise() };
     let mut scene = Scene::builder().body(cloth).collider(ground).solver(solver).build().unwrap();
     scene.time.mode = Mode::Quasistatic;
     let mut simulation = Simulation::new(scene).unwrap();

@@ -16,7 +16,7 @@ fn block(name: &str, height: f64) -> Body {
 }
 
 fn precise() -> Solver {
-    Solver { tolerance: 1e-8, max_iterations: 200, ..Solver::default() }
+    Solver { tolerance: Some(1e-8), max_iterations: 200, ..Solver::default() }
 }
 
 fn steps(simulation: &mut Simulation, count: u32) {

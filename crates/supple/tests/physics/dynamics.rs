@@ -25,7 +25,7 @@ fn block(model: Model, young_modulus: f64) -> Body {
 }
 
 fn scene(body: Body, pins: Vec<Pin>) -> Scene {
-    let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
+    let solver = Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() };
     let mut scene = pins.into_iter().fold(Scene::builder().body(body), |scene, pin| scene.pin(pin));
     scene = scene.solver(solver);
     let mut scene = scene.build().unwrap();
@@ -291,7 +291,7 @@ fn pulled_cube() -> Simulation {
         .body(body)
         .pin(Pin::soft("cube", Selection::nearest([DVec3::splat(0.2)]), 0.5))
         .collider(Collider::sphere("ball", [0.1, -0.3, 0.1], 0.25))
-        .solver(Solver { tolerance: 1e-10, ..Solver::default() });
+        .solver(Solver { tolerance: Some(1e-10), ..Solver::default() });
     Simulation::new(scene.build().unwrap()).unwrap()
 }
 

@@ -35,7 +35,7 @@ fn tilted(degrees: f64) -> DVec3 {
 
 fn on_ground(body: Body, degrees: f64, model: FrictionModel) -> Simulation {
     let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(FRICTION).soft(STIFFNESS);
-    let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
+    let solver = Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() };
     let built =
         Scene::builder().frames(1).gravity(tilted(degrees)).body(body).collider(ground).solver(solver);
     let mut scene = built.build().unwrap();
@@ -135,7 +135,7 @@ fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
     let lower = Body::cloth("lower").size([3.0, 1.0]).vertices([13, 5]).material(sheet());
     let upper =
         Body::cloth("upper").size([0.3, 0.3]).vertices([4, 4]).at([-1.0, 0.00193, 0.01]).material(sheet());
-    let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
+    let solver = Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() };
     let built = Scene::builder().frames(1).gravity(tilted(degrees)).body(lower).body(upper).solver(solver);
     let mut scene = built.pin(Pin::hard("lower", Selection::All {})).build().unwrap();
     scene.contact.thickness = 0.002;
@@ -222,7 +222,7 @@ fn friction_between_bodies_keeps_momentum() {
         scene.world.gravity = DVec3::ZERO;
         // They approach each other, so that they press.
         scene.bodies[1].velocity = DVec3::new(0.5, -0.2, 0.3);
-        scene.solver.tolerance = 1e-9;
+        scene.solver.tolerance = Some(1e-9);
         let mut simulation = Simulation::new(scene).unwrap();
         let before = simulation.momentum();
         let mut pairs = 0;

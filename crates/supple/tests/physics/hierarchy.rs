@@ -116,10 +116,10 @@ fn solvers_without_a_hierarchy_tell_none_and_no_solver_does_before_the_first_ste
 
 #[test]
 fn a_simulation_continues_from_its_state_when_the_solver_changes() {
-    let mut simulation = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
-    let mut unchanged = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
+    let mut simulation = stepped(Solver { tolerance: Some(1e-9), ..Solver::default() });
+    let mut unchanged = stepped(Solver { tolerance: Some(1e-9), ..Solver::default() });
     for kind in [LinearKind::Galerkin, LinearKind::Mas, LinearKind::Ic0, LinearKind::Cholesky] {
-        simulation.set_solver(Solver { tolerance: 1e-9, max_iterations: 200, ..linear(kind) }).unwrap();
+        simulation.set_solver(Solver { tolerance: Some(1e-9), max_iterations: 200, ..linear(kind) }).unwrap();
         simulation.step(0.01).unwrap();
         unchanged.step(0.01).unwrap();
         // All of them solve the same steps to the same tolerance.

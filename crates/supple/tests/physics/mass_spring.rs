@@ -25,7 +25,7 @@ fn sheet(stretch_stiffness: f64) -> MaterialSpec {
 }
 
 fn precise() -> Solver {
-    Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() }
+    Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() }
 }
 
 /// The length of a vertical strip, 1 m long and 0.1 m wide at rest, hung from its upper edge, in equilibrium.

@@ -21,7 +21,7 @@ fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -
     let mut scene = Scene::builder().body(body).pin(Pin::hard("bar", wall)).build().unwrap();
     scene.time.mode = Mode::Quasistatic;
     scene.solver.method = method;
-    scene.solver.tolerance = 1e-6;
+    scene.solver.tolerance = Some(1e-6);
     scene.solver.options.get_mut::<octree::OctreeOptions>().tolerance = 1e-3;
     scene
 }
@@ -186,7 +186,7 @@ fn a_block_comes_to_rest_on_the_floor_without_sinking_in() {
     let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, elastic(5e4, 0.4), Method::OCTREE);
     scene.pins.clear();
     scene.time.mode = Mode::Dynamic;
-    scene.solver.tolerance = 1e-3;
+    scene.solver.tolerance = Some(1e-3);
     scene.bodies[0].transform.translate = DVec3::new(0.0, 0.16, 0.0);
     scene.bodies[0].material.damping = Some(0.05);
     scene.colliders.push(Collider::plane("floor", [0.0; 3], [0.0, 1.0, 0.0]));

@@ -91,7 +91,7 @@ fn fingers(folder: &Path, collision: SelfCollisionModel) -> Scene {
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     scene.contact.thickness = 0.003;
     scene.solver.method = Method::OCTREE;
-    scene.solver.tolerance = 1e-3;
+    scene.solver.tolerance = Some(1e-3);
     scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = collision;
     scene
 }
@@ -158,7 +158,7 @@ fn tangled(folder: &Path) -> Scene {
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     scene.contact.thickness = 0.002;
     scene.solver.method = Method::OCTREE;
-    scene.solver.tolerance = 1e-3;
+    scene.solver.tolerance = Some(1e-3);
     scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = SelfCollisionModel::Intersection;
     scene
 }

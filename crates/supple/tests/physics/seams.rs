@@ -29,7 +29,7 @@ fn held(body: &str, x: f64) -> Pin {
 fn built(builder: SceneBuilder, seams: Vec<Seam>) -> Scene {
     let mut scene = builder.build().unwrap();
     scene.seams = seams;
-    scene.solver.tolerance = 1e-6;
+    scene.solver.tolerance = Some(1e-6);
     scene.solver.max_iterations = 200;
     scene
 }

@@ -149,7 +149,7 @@ fn busy(method: Method) -> Scene {
         .unwrap();
     scene.contact.thickness = 0.02;
     scene.solver.method = method;
-    scene.solver.tolerance = 1e-3;
+    scene.solver.tolerance = Some(1e-3);
     scene.solver.max_iterations = if method == Method::NEWTON { 60 } else { 25 };
     let first_order = method == Method::NONLINEAR_CG || method == Method::ACCELERATED_GRADIENT;
     scene.solver.linear = if first_order { Jacobi.into() } else { Cholesky.into() };
@@ -201,7 +201,7 @@ fn contact_keeps_momentum() {
     (scene.pins, scene.colliders) = (Vec::new(), Vec::new());
     scene.world.gravity = DVec3::ZERO;
     scene.bodies[1].velocity = DVec3::new(0.0, -2.0, 0.0);
-    scene.solver.tolerance = 1e-8;
+    scene.solver.tolerance = Some(1e-8);
     let mut simulation = Simulation::new(scene).unwrap();
     let before = simulation.momentum();
     let (mut pairs, mut size) = (0, 0.0_f64);

@@ -13,7 +13,7 @@ const STEP: f64 = 0.01;
 
 /// Solvers with default tolerance and with a small one.
 fn solvers() -> [Solver; 2] {
-    [Solver::default(), Solver { tolerance: 1e-8, max_iterations: 200, ..Solver::default() }]
+    [Solver::default(), Solver { tolerance: Some(1e-8), max_iterations: 200, ..Solver::default() }]
 }
 
 fn plane() -> Collider {
@@ -123,7 +123,7 @@ fn a_block_follows_an_accelerated_plate_as_far_as_friction_carries_it() {
 fn projective_dynamics_slides_as_far_as_newtons_method() {
     let slope = 30f64.to_radians();
     let slide = |method: Method, tolerance: f64| {
-        let solver = Solver { method, tolerance, max_iterations: 1000, ..Solver::default() };
+        let solver = Solver { method, tolerance: Some(tolerance), max_iterations: 1000, ..Solver::default() };
         let scene = block_on(plane(), 0.3, slope, solver);
         advance(&mut Simulation::new(scene).unwrap(), 60)
     };

@@ -39,7 +39,7 @@ fn scene_of(body: Body, pins: Vec<Pin>) -> Scene {
     let mut scene = Scene::builder().body(body).build().unwrap();
     scene.pins = pins;
     scene.solver.method = Method::STAGGERED;
-    scene.solver.tolerance = 1e-6;
+    scene.solver.tolerance = Some(1e-6);
     scene
 }
 
@@ -102,7 +102,7 @@ fn what_falls_freely_falls_as_backward_euler_does_and_keeps_its_shape() {
     let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.45, 0.01)), Vec::new());
     scene.bodies[0].velocity = DVec3::new(1.0, 2.0, -0.5);
     scene.world = World { gravity: 9.81 * DVec3::NEG_Y, ..World::default() };
-    scene.solver.tolerance = 1e-9;
+    scene.solver.tolerance = Some(1e-9);
     let mut simulation = Simulation::new(scene).unwrap();
     let start = simulation.positions().to_vec();
     let (dt, steps) = (1.0 / 60.0, 12u32);
@@ -201,7 +201,7 @@ fn a_nearly_incompressible_body_rests_on_a_plane() {
     let cell = 0.05;
     let body = bar([0.3, 0.3, 0.3], cell, material(1e5, 0.49, 0.02)).at([0.0, 0.17, 0.0]);
     let mut scene = scene_of(body, Vec::new());
-    scene.solver.tolerance = 1e-4;
+    scene.solver.tolerance = Some(1e-4);
     scene.colliders.push(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]));
     let mut simulation = Simulation::new(scene).unwrap();
     for _ in 0..90 {
@@ -217,7 +217,7 @@ fn a_dragged_point_follows_its_target() {
     let body = bar([0.4, 0.4, 0.4], 0.05, material(2e4, 0.45, 0.05));
     let mut scene = scene_of(body, vec![clamp()]);
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
-    scene.solver.tolerance = 1e-4;
+    scene.solver.tolerance = Some(1e-4);
     let mut simulation = Simulation::new(scene).unwrap();
     let ray = Ray { origin: DVec3::new(2.0, 0.02, 0.03), direction: -DVec3::X };
     let grab = simulation.grab(&ray).unwrap();
@@ -291,7 +291,7 @@ fn bodies_that_collide_exchange_momentum() {
         .build()
         .unwrap();
     scene.solver.method = Method::STAGGERED;
-    scene.solver.tolerance = 1e-6;
+    scene.solver.tolerance = Some(1e-6);
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     let mut simulation = Simulation::new(scene).unwrap();
     let (before, mass) = (simulation.momentum(), simulation.mass());

@@ -19,7 +19,7 @@ fn clamped(size: [f64; 3], cell: f64, model: Model, material: MaterialSpec, grav
     let mut scene = Scene::builder()
         .body(body)
         .pin(Pin::hard("bar", wall))
-        .solver(Solver { tolerance: 1e-6, max_iterations: 60, ..Solver::default() })
+        .solver(Solver { tolerance: Some(1e-6), max_iterations: 60, ..Solver::default() })
         .build()
         .unwrap();
     scene.time = Time { mode: Mode::Quasistatic, ..Time::default() };

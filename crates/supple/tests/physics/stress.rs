@@ -13,7 +13,7 @@ fn column(method: Method) -> Simulation {
         m.density = Some(1000.0);
     });
     let foot = Selection::Plane { point: DVec3::new(0.0, -0.999, 0.0), normal: -DVec3::Y };
-    let solver = Solver { method, tolerance: 1e-6, max_iterations: 100, ..Solver::default() };
+    let solver = Solver { method, tolerance: Some(1e-6), max_iterations: 100, ..Solver::default() };
     let mut scene =
         Scene::builder().body(body).pin(Pin::hard("column", foot)).solver(solver).build().unwrap();
     scene.time.mode = Mode::Quasistatic;

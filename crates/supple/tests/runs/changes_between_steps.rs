@@ -233,7 +233,7 @@ fn another_material_agrees_between_solvers_and_keeps_place_and_velocity() {
         body.tuned(|m| (m.young_modulus, m.density) = (Some(young_modulus), Some(density)))
     };
     let ends = [LinearKind::Cholesky, LinearKind::Galerkin].map(|kind| {
-        let solver = Solver { linear: kind.into(), tolerance: 1e-9, ..Solver::default() };
+        let solver = Solver { linear: kind.into(), tolerance: Some(1e-9), ..Solver::default() };
         let left = Selection::Plane { point: DVec3::new(-0.49, 0.0, 0.0), normal: DVec3::NEG_X };
         let scene = Scene::builder().body(block(1e5, 1000.0)).pin(Pin::hard("block", left)).solver(solver);
         let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();

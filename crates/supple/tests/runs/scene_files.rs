@@ -506,7 +506,7 @@ fn sets_change_what_they_name() {
     let material = &scene.bodies[0].material;
     assert_eq!((material.preset.as_deref(), material.young_modulus), (Some("silk"), Some(1e5)));
     assert_eq!(scene.colliders[0].shape, supple::scene::Collider::sphere("ball", [0.0; 3], 0.3).shape);
-    assert_eq!((scene.solver.tolerance, scene.time.frames), (1e-6, 10));
+    assert_eq!((scene.solver.tolerance, scene.time.frames), (Some(1e-6), 10));
     assert_eq!(scene.solver.linear.kind, LinearKind::Mas);
     assert_eq!(scene.world.gravity.to_array(), [3.0, -1.6, 0.0]);
     assert_eq!(scene.pins[0].hold, PinStrength::Stiffness(7.0));

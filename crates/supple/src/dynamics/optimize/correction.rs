@@ -15,6 +15,7 @@ use glam::DVec3;
 use super::error::MinimiseError;
 use super::objective::Objective;
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
+use super::short_step::farthest;
 use crate::material::HessianMode;
 use supple_linear::{
     BlockMatrix, BlockPattern, LinearKind, LinearOptions, LinearSolver, LinearTermination, Simd, StopRule,
@@ -64,22 +65,18 @@ impl TightNewton {
             self.matrix.clear();
             objective.hessian(x, mode, &mut self.matrix);
             if self.solve() {
-                return Ok(self.farthest());
+                return Ok(farthest(self.direction.iter().copied()));
             }
         }
         let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
         for _ in 0..MAX_SHIFTS {
             self.matrix.shift_diagonal(shift);
             if self.solve() {
-                return Ok(self.farthest());
+                return Ok(farthest(self.direction.iter().copied()));
             }
             shift *= 100.0;
         }
         Err(MinimiseError::Unsolvable("the Hessian could not be solved to verify the step"))
-    }
-
-    fn farthest(&self) -> f64 {
-        self.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt()
     }
 
     /// Solves for the direction; `false` if the matrix is not positive definite.

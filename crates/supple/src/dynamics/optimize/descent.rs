@@ -10,6 +10,7 @@ use supple_core::parallel::prelude::*;
 use super::error::MinimiseError;
 use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
 use super::outer_loop::{StepRule, Stopping, iterate};
+use super::short_step::farthest;
 use super::truncation::StepFractions;
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
@@ -77,7 +78,7 @@ impl DescentWorkspace {
 
     /// The largest displacement of a vertex by the direction, in metres.
     pub(crate) fn farthest_move(&self) -> f64 {
-        self.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt()
+        farthest(self.direction.iter().copied())
     }
 
     /// `trial = x + length direction`.
@@ -125,6 +126,8 @@ const ROUNDOFF_CHANGE: f64 = 1e-9;
 pub(super) const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// The fraction of the decrease predicted by the slope that a step must achieve for a longer one to be tried.
 const EXPANSION_THRESHOLD: f64 = 0.6;
+/// The fraction of the gradient that a last step may leave.
+const LAST_STEP_DECREASE: f64 = 0.1;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step while the objective keeps decreasing.
@@ -263,6 +266,21 @@ impl<'a> Descent<'a> {
             length *= 0.5;
         }
         None
+    }
+
+    /// Takes the whole of a last, short step, if that is where the minimum is: the gradient vanishes there to a tenth. Where it does not, a
+    /// step that is short where it starts may lead to one that is not.
+    pub(crate) fn take_last_step(&mut self, work: &mut DescentWorkspace) -> bool {
+        let started = Instant::now();
+        let taken = self.free_part(work, 1.0) >= 1.0 && {
+            let lower = work.evaluate(self.objective, self.x, 1.0);
+            let unknowns = work.vertices.iter().map(|&v| work.tried[v as usize].length_squared());
+            let left = unknowns.sum::<f64>().sqrt();
+            let vanishes = left <= LAST_STEP_DECREASE * norm(&work.gradient);
+            vanishes && self.accept(work, (1.0, lower)).is_some()
+        };
+        self.outcome.evaluation_time += started.elapsed();
+        taken
     }
 
     /// Whether a step that ends at the value `lower` has decreased the objective enough, judged by slopes where rounding hides the change. On a

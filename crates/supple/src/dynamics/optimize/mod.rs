@@ -13,6 +13,7 @@ mod preconditioning;
 pub(crate) mod projective;
 mod projective_contact;
 mod refresh;
+pub(crate) mod short_step;
 mod truncated_step;
 mod truncation;
 

@@ -10,8 +10,8 @@
 //! Hessian, the direction is `-D⁻¹ g` with the Hessian's diagonal blocks `D`: slow, but it descends, and the next iteration
 //! tries the solver again.
 //!
-//! It ends when `|g|` is small, or when `dx` is: where a stiff sheet wrinkles, a direction of a tenth of a millimetre still
-//! changes `|g|` many times over, without any visible effect. Then it starts with the projected Hessian, since no final
+//! It ends when `|g|` is small, or when `dx` is (`short_step.rs`): where a stiff sheet wrinkles, a direction of a tenth of a millimetre
+//! still changes `|g|` many times over, without any visible effect. Then it starts with the projected Hessian, since no final
 //! iterations have to be quadratic.
 
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
+use super::short_step::ShortStep;
 use crate::material::HessianMode;
 use supple_linear::vectors::dot;
 use supple_linear::{
@@ -64,8 +65,14 @@ pub struct Newton {
     projected_for: u32,
     /// The budget ended before the solver had any direction.
     out_of_time: bool,
-    /// Whether the direction is a solution: one that was truncated, or is of another matrix, does not bound the error.
-    is_solution: bool,
+    /// The relative residual of the direction; `None` if it is of another matrix, or none was solved: that does not bound the error.
+    direction_residual: Option<f64>,
+    short_step: ShortStep,
+    /// Whether the exact Hessian was tried at this iterate, and whether it is positive definite.
+    tried_exact: bool,
+    is_exact: bool,
+    /// A direction by the projected Hessian while the exact one is tried.
+    projected: Vec<DVec3>,
 }
 
 impl Newton {
@@ -91,7 +98,11 @@ impl Newton {
             product: Vec::new(),
             projected_for: 0,
             out_of_time: false,
-            is_solution: false,
+            direction_residual: None,
+            short_step: ShortStep::default(),
+            tried_exact: false,
+            is_exact: false,
+            projected: Vec::new(),
         }
     }
 
@@ -100,9 +111,12 @@ impl Newton {
         if self.prepared.is_due(descent.x) {
             self.prepared.end();
         }
-        if self.projected_for == 0 {
+        self.tried_exact = self.projected_for == 0;
+        self.is_exact = false;
+        if self.tried_exact {
             self.assemble(descent, HessianMode::Exact);
             if self.solve(descent, true) == Found::Direction {
+                self.is_exact = true;
                 return Ok(());
             }
             self.projected_for = PROJECTED_RUN;
@@ -117,7 +131,9 @@ impl Newton {
         for _ in 0..MAX_SHIFTS {
             match self.solve(descent, false) {
                 Found::Direction => {
-                    self.is_solution &= !shifted;
+                    if shifted {
+                        self.direction_residual = None;
+                    }
                     return Ok(());
                 }
                 Found::Diverged if self.prepared.is_new() => return self.descend_by_diagonal(),
@@ -137,7 +153,7 @@ impl Newton {
 
     /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
     fn descend_by_diagonal(&mut self) -> Result<(), MinimiseError> {
-        self.is_solution = false;
+        self.direction_residual = None;
         self.diagonal.update(&self.matrix)?;
         self.diagonal.apply(&self.rhs, &mut self.work.direction);
         Ok(())
@@ -187,6 +203,52 @@ impl Newton {
         found
     }
 
+    /// Whether the direction moves no vertex noticeably, however tightly it is solved.
+    fn is_short(&mut self, descent: &mut Descent<'_>) -> bool {
+        self.direction_residual.is_some_and(|residual| self.solve_on(descent, residual).0)
+    }
+
+    /// Whether a direction that is short by the projected Hessian is so by the exact one as well, where that is positive definite: about to
+    /// fold, a cloth has modes that are much softer than the projected Hessian makes them. If it is not, the direction becomes that of the
+    /// exact Hessian. The preparation is that for the projected one, at the same iterate: so close that it serves both.
+    fn is_confirmed(&mut self, descent: &mut Descent<'_>) -> bool {
+        if self.tried_exact {
+            return true;
+        }
+        self.tried_exact = true;
+        self.assemble(descent, HessianMode::Exact);
+        self.projected.clone_from(&self.work.direction);
+        let (is_short, end) = self.solve_on(descent, f64::INFINITY);
+        let is_definite = matches!(
+            end,
+            LinearTermination::Converged | LinearTermination::Stalled | LinearTermination::Iterations
+        );
+        self.is_exact = is_definite && dot(&self.work.gradient, &self.work.direction) < 0.0;
+        if self.is_exact {
+            return is_short;
+        }
+        self.work.direction.clone_from(&self.projected);
+        true
+    }
+
+    /// Continues the solve of a short direction from a relative residual; returns whether it stays short, and how the last solve ended.
+    fn solve_on(&mut self, descent: &mut Descent<'_>, residual: f64) -> (bool, LinearTermination) {
+        let started = Instant::now();
+        let Self { solver, matrix, rhs, work, inner, short_step, .. } = self;
+        let (limit, deadline) = (descent.limits.step_tolerance, descent.limits.deadline);
+        let (mut iterations, mut end) = (0, LinearTermination::Converged);
+        let mut solve = |direction: &mut [DVec3], tolerance: f64| {
+            let solved = solver.solve(matrix, rhs, direction, &StopRule { tolerance, deadline, ..*inner });
+            iterations += solved.iterations as u32;
+            end = solved.end;
+            ends_small(end).then_some(solved.relative_residual)
+        };
+        let is_short = short_step.is_short(&mut work.direction, residual, limit, &mut solve);
+        descent.outcome.linear_iterations += iterations;
+        descent.outcome.solve_time += started.elapsed();
+        (is_short, end)
+    }
+
     /// Classifies the direction of a solve.
     fn judge(&mut self, solved: &SolveOutcome, must_be_definite: bool) -> Found {
         let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
@@ -195,7 +257,7 @@ impl Newton {
             return Found::Direction;
         }
         let residual = solved.relative_residual;
-        self.is_solution = matches!(solved.end, LinearTermination::Converged | LinearTermination::Stalled);
+        self.direction_residual = ends_small(solved.end).then_some(residual);
         match solved.end {
             LinearTermination::IndefinitePreconditioner => Found::NotDefinite,
             LinearTermination::NegativeCurvature
@@ -217,6 +279,11 @@ impl Newton {
             }
         }
     }
+}
+
+/// Whether a linear solve ended with as small a residual as it was to, or as rounding allows.
+fn ends_small(end: LinearTermination) -> bool {
+    matches!(end, LinearTermination::Converged | LinearTermination::Stalled)
 }
 
 impl Minimiser for Newton {
@@ -251,13 +318,16 @@ impl DescentMethod for Newton {
             return Ok(Some(Termination::Deadline));
         }
         descent.outcome.iterations += 1;
-        let step_tolerance = descent.limits.step_tolerance;
-        let is_short = self.is_solution && self.work.farthest_move() <= step_tolerance;
-        let length = descent.line_search(&mut self.work, 1.0);
-        if is_short && length.is_none_or(|length| length <= 1.0) {
+        let is_short = self.is_short(descent) && self.is_confirmed(descent);
+        if is_short && self.is_exact && descent.take_last_step(&mut self.work) {
             descent.check_convergence(&mut self.work)?;
             return Ok(Some(Termination::Converged));
         }
+        // The first direction holds all that acts in the step: without it slow motion would never begin.
+        if is_short && descent.outcome.iterations > 1 {
+            return Ok(Some(Termination::Converged));
+        }
+        let length = descent.line_search(&mut self.work, 1.0);
         Ok(length.is_none().then_some(Termination::Stalled))
     }
 }

@@ -111,7 +111,7 @@ impl Checker<'_> {
         if let Some(stiffness) = contact.stiffness {
             self.positive("contact.stiffness", stiffness);
         }
-        let tolerance = solver.tolerance;
+        let tolerance = solver.gradient_tolerance();
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
         if let Err(problem) = solver.linear.check() {

@@ -31,11 +31,13 @@ pub struct Solver {
     pub method: Method,
     /// The linear solver under it.
     pub linear: LinearOptions,
-    /// Stop when the gradient's norm has fallen to this fraction of that at the step's start.
-    pub tolerance: f64,
+    /// Stop when the gradient's norm has fallen to this fraction of that at the step's start [default:
+    /// [`gradient_tolerance`](Self::gradient_tolerance)].
+    pub tolerance: Option<f64>,
     /// Stop after this many nonlinear iterations.
     pub max_iterations: u32,
-    /// `newton`: a step is also solved when an iteration would move no vertex faster than this many m/s.
+    /// `newton`: a step is also solved when an iteration would change no vertex's velocity by more than this many m/s [default, unless
+    /// `tolerance` is given: 0.05 for steps of 1/30 s, in proportion for shorter ones].
     pub velocity_tolerance: Option<f64>,
     /// Number of nonlinear iterations between refreshes of the preconditioner; each method has its own default.
     pub refresh: Option<u32>,
@@ -58,7 +60,9 @@ impl Serialize for Solver {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
         map.serialize_entry("linear", &self.linear)?;
-        map.serialize_entry("tolerance", &self.tolerance)?;
+        if let Some(tolerance) = self.tolerance {
+            map.serialize_entry("tolerance", &tolerance)?;
+        }
         map.serialize_entry("max_iterations", &self.max_iterations)?;
         if let Some(speed) = self.velocity_tolerance {
             map.serialize_entry("velocity_tolerance", &speed)?;
@@ -84,6 +88,12 @@ impl Serialize for Solver {
 }
 
 impl Solver {
+    /// The fraction to which the gradient's norm must fall: `tolerance`, by default 1e-4. Methods that know how far they are from the
+    /// solution stop by that, unless their gradient is smaller than matters anywhere.
+    pub fn gradient_tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(if self.method.traits().velocity_tolerance { 1e-8 } else { 1e-4 })
+    }
+
     /// With the options of a stepper.
     ///
     /// ```
@@ -184,7 +194,7 @@ impl Default for Solver {
         Self {
             method: Method::default(),
             linear: LinearOptions::default(),
-            tolerance: 1e-4,
+            tolerance: None,
             max_iterations: 50,
             velocity_tolerance: None,
             refresh: None,

@@ -111,14 +111,18 @@ impl Comparison {
         steppers: &Registry,
     ) -> Result<Compared, Error> {
         let (start, step, contacts) = self.advance(scene, simd, steppers)?;
-        let reference =
-            Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
+        let reference = Solver {
+            method: Method::NEWTON,
+            tolerance: Some(1e-13),
+            max_iterations: 300,
+            ..Solver::default()
+        };
         let begin = ComparisonStart { scene, start: &start, step, simd, steppers };
         let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
             let solver = Solver {
-                tolerance: self.tolerance,
+                tolerance: Some(self.tolerance),
                 velocity_tolerance: None,
                 max_iterations: 1_000_000,
                 ..solver.clone()

@@ -249,7 +249,7 @@ impl StaggeredStepper {
         self.work.reference = self.residual_norm().max(self.weight(scene_state));
         let limits = NewtonLimits {
             max_iterations: scene_state.solver.max_iterations,
-            tolerance: scene_state.solver.tolerance,
+            tolerance: scene_state.solver.gradient_tolerance(),
             deadline,
             simd: scene_state.simd,
         };
@@ -412,7 +412,7 @@ impl StaggeredStepper {
             nonlinear_iterations: iterations,
             linear_iterations: cycles,
             residual: Some(residual),
-            converged: residual <= scene_state.solver.tolerance,
+            converged: residual <= scene_state.solver.gradient_tolerance(),
             cuts,
             global_cuts: cuts,
             pinched,

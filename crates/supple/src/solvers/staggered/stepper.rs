@@ -101,7 +101,7 @@ impl StaggeredStepper {
         let mut rule = ResidualControl {
             stepper: self,
             index,
-            tolerance: solver.tolerance,
+            tolerance: solver.gradient_tolerance(),
             deadline,
             stopping,
             iterations: 0,
@@ -194,7 +194,7 @@ impl StaggeredStepper {
             nonlinear_iterations: iterations,
             linear_iterations: cycles,
             residual: Some(residual),
-            converged: residual <= scene_state.solver.tolerance,
+            converged: residual <= scene_state.solver.gradient_tolerance(),
             times: StageTimes { solve: total, total, ..StageTimes::default() },
             ..report
         })
