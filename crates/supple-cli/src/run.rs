@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use supple::output::ExportFormat;
-use supple::scene::{Body, Mode, Scene};
+use supple::scene::{Body, Mode, Scene, Solver};
 use supple::simulation::{FrameCorrection, FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
 
 use crate::arguments::{Common, Run, SimdChoice};
@@ -86,10 +86,10 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let residual = |report: &FrameReport| report.residual.unwrap_or(f64::NAN);
     if let Some(worst) = early.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) {
         notice(format_args!(
-            "note: {} of {} frames stopped before the tolerance {:.0e}, the worst, frame {}, at {:.1e}; {}",
+            "note: {} of {} frames stopped before {}, the worst, frame {}, at a residual of {:.1e}; {}",
             early.len(),
             reports.len(),
-            run.scene().solver.gradient_tolerance(),
+            goal(&run.scene().solver),
             worst.frame,
             residual(worst),
             remedy(run.scene(), worst)
@@ -100,6 +100,14 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
         warn_of_expectations(run);
     }
     note_what_remains(run, reports);
+}
+
+/// When the steps of a frame would have converged.
+fn goal(solver: &Solver) -> String {
+    if solver.tolerance.is_none() && solver.method.traits().velocity_tolerance {
+        return "their steps were solved".to_owned();
+    }
+    format!("the tolerance {:.0e}", solver.gradient_tolerance())
 }
 
 /// How far the steps ended from their solution, if they were verified.

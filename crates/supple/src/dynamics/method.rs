@@ -13,7 +13,7 @@ use supple_linear::{
     BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
 };
 
-/// Relative residual of an iterative solver under Newton's method if the scene does not specify one.
+/// Relative residual of an iterative solver under projective dynamics if the scene does not specify one.
 const INNER_TOLERANCE: f64 = 1e-2;
 /// Its largest number of iterations.
 const INNER_ITERATIONS: u32 = 1000;
@@ -70,8 +70,9 @@ pub(crate) fn minimiser(
     let (pattern, vertices, positions) = (nodes.pattern.clone(), nodes.vertices, &nodes.positions);
     Ok(match solver.method {
         method if method == Method::NEWTON => {
-            let inner = inner_rule(solver);
-            Box::new(Newton::new(pattern, vertices, linear_solver()?, inner, refresh(1)))
+            let newton = Newton::new(pattern, vertices, linear_solver()?, inner_rule(solver), refresh(1));
+            let is_fixed = linear.tolerance.is_some() || linear.kind == LinearKind::Cholesky;
+            Box::new(if is_fixed { newton } else { newton.with_forcing() })
         }
         method if method == Method::LBFGS => {
             Box::new(Lbfgs::new(pattern, vertices, preconditioner()?, refresh(u32::MAX), MEMORY))

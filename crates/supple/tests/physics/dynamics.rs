@@ -226,6 +226,7 @@ fn a_step_that_is_solved_to_a_velocity_is_about_that_near_to_the_exact_one() {
         let mut scene = scene(block(Model::NeoHookean, 1e4), vec![Pin::hard("block", everything_left())]);
         scene.world.gravity = DVec3::new(0.0, -9.81, 0.0);
         scene.solver.velocity_tolerance = velocity_tolerance;
+        scene.solver.tolerance = velocity_tolerance.is_none().then_some(1e-8);
         let mut simulation = Simulation::new(scene).unwrap();
         let report = simulation.step(0.05).unwrap();
         assert!(report.converged, "{report:?}");

@@ -6,6 +6,7 @@ mod bars;
 mod colliders;
 mod contact_forces;
 mod contact_pairs;
+mod convergence;
 mod driven_pins;
 mod dynamics;
 mod friction_models;

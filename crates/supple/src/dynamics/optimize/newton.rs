@@ -10,6 +10,9 @@
 //! Hessian, the direction is `-D⁻¹ g` with the Hessian's diagonal blocks `D`: slow, but it descends, and the next iteration
 //! tries the solver again.
 //!
+//! How tightly is worth it depends on what the last direction achieved (Eisenstat & Walker 1996, choice 2): where the model is good, `|g|`
+//! falls much and the next solve is tight, `η = γ (|g| / |g before|)²`; where a cloth forms folds, it is loose.
+//!
 //! It ends when `|g|` is small, or when `dx` is (`short_step.rs`): where a stiff sheet wrinkles, a direction of a tenth of a millimetre
 //! still changes `|g|` many times over, without any visible effect. Then it starts with the projected Hessian, since no final
 //! iterations have to be quadratic.
@@ -35,6 +38,11 @@ use supple_linear::{
 /// Iterations with the projected Hessian after the exact one failed: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
 
+/// Relative residuals of linear solves that adapt, from the tightest to the loosest, and the factor γ.
+const TIGHTEST: f64 = 1e-2;
+const LOOSEST: f64 = 0.1;
+const FORCING: f64 = 0.9;
+
 /// The outcome of a linear solve.
 #[derive(PartialEq, Eq)]
 enum Found {
@@ -51,6 +59,8 @@ pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
+    /// Whether the tolerance of linear solves adapts.
+    adapts: bool,
     /// The age of the solver's preparation.
     prepared: Staleness,
     /// The matrix it was built from, if it spans steps.
@@ -93,6 +103,7 @@ impl Newton {
             matrix: BlockMatrix::zero(pattern),
             solver,
             inner,
+            adapts: false,
             prepared,
             diagonal: BlockJacobi::default(),
             product: Vec::new(),
@@ -103,6 +114,21 @@ impl Newton {
             tried_exact: false,
             is_exact: false,
             projected: Vec::new(),
+        }
+    }
+
+    /// The same, with a tolerance of linear solves that follows the convergence.
+    pub fn with_forcing(mut self) -> Self {
+        self.adapts = true;
+        self
+    }
+
+    /// The relative residual to which the next direction is solved.
+    fn forcing(&self, residuals: &[f64]) -> f64 {
+        match residuals {
+            _ if !self.adapts => self.inner.tolerance,
+            [.., before, now] => (FORCING * (now / before).powi(2)).clamp(TIGHTEST, LOOSEST),
+            _ => LOOSEST,
         }
     }
 
@@ -195,7 +221,8 @@ impl Newton {
             *b = -*g;
         }
         self.work.direction.fill(DVec3::ZERO);
-        let stop = StopRule { deadline: descent.limits.deadline, ..self.inner };
+        let tolerance = self.forcing(&descent.outcome.residuals);
+        let stop = StopRule { tolerance, deadline: descent.limits.deadline, ..self.inner };
         let solved = self.solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
         descent.outcome.linear_iterations += solved.iterations as u32;
         let found = self.judge(&solved, must_be_definite);
