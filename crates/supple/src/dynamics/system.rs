@@ -418,6 +418,20 @@ impl Objective for System {
         self.first_unknown.split_last().map_or(&[], |(_, first)| first)
     }
 
+    fn imbalance(&self, gradient: &[DVec3], unknowns: &BlockPattern) -> f64 {
+        let mass = &self.inertia.mass;
+        let of_body = |range: &[u32]| {
+            let (mut force, mut total) = (DVec3::ZERO, 0.0);
+            for v in (range[0]..range[1]).filter(|&v| mass[v as usize] > 0.0) {
+                unknowns.unknown(v)?;
+                force += gradient[v as usize];
+                total += mass[v as usize];
+            }
+            (total > 0.0).then(|| force.length() / total)
+        };
+        self.first_unknown.windows(2).filter_map(of_body).fold(0.0, f64::max)
+    }
+
     fn truncation(&self) -> Truncation {
         self.truncation
     }

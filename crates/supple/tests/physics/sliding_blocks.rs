@@ -58,13 +58,13 @@ fn below_the_angle_of_friction_a_block_holds_and_above_it_slides() {
             let mut held = Simulation::new(scene(0.98)).unwrap();
             advance(&mut held, 90);
             let speed = advance(&mut held, 10) / (10.0 * STEP);
-            assert!(speed.abs() < 5e-3, "{tolerance}: {speed} m/s");
+            assert!(speed.abs() < 5e-3, "{tolerance:?}: {speed} m/s");
             let creep = advance(&mut held, 50) / (50.0 * STEP);
-            assert!(creep.abs() < 1e-4, "{tolerance}: {creep} m/s");
+            assert!(creep.abs() < 1e-4, "{tolerance:?}: {creep} m/s");
             let mut sliding = Simulation::new(scene(1.02)).unwrap();
             advance(&mut sliding, 90);
             let speed = advance(&mut sliding, 10) / (10.0 * STEP);
-            assert!(speed > 5e-3, "{tolerance}: {speed} m/s");
+            assert!(speed > 5e-3, "{tolerance:?}: {speed} m/s");
         }
     }
 }
@@ -85,7 +85,7 @@ fn a_sliding_block_accelerates_by_the_difference_of_weight_and_friction() {
             let tolerance = solver.tolerance;
             let mut simulation = Simulation::new(block_on(ground(), friction, slope, solver)).unwrap();
             let found = acceleration(&mut simulation);
-            assert!((found / expected - 1.0).abs() < 0.01, "{tolerance}: {found} instead of {expected}");
+            assert!((found / expected - 1.0).abs() < 0.01, "{tolerance:?}: {found} instead of {expected}");
         }
     }
 }
@@ -112,7 +112,7 @@ fn a_block_follows_an_accelerated_plate_as_far_as_friction_carries_it() {
                 let expected = f64::min(share, 1.0) * limit;
                 assert!(
                     (found / expected - 1.0).abs() < 0.01,
-                    "{share}, {tolerance}: {found} instead of {expected}"
+                    "{share}, {tolerance:?}: {found} instead of {expected}"
                 );
             }
         }
@@ -130,6 +130,6 @@ fn projective_dynamics_slides_as_far_as_newtons_method() {
     let expected = slide(Method::NEWTON, 1e-8);
     for tolerance in [1e-4, 1e-6] {
         let found = slide(Method::PROJECTIVE, tolerance);
-        assert!((found / expected - 1.0).abs() < 0.01, "{tolerance}: {found} m instead of {expected} m");
+        assert!((found / expected - 1.0).abs() < 0.01, "{tolerance:?}: {found} m instead of {expected} m");
     }
 }

@@ -126,6 +126,8 @@ const ROUNDOFF_CHANGE: f64 = 1e-9;
 pub(super) const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// The fraction of the decrease predicted by the slope that a step must achieve for a longer one to be tried.
 const EXPANSION_THRESHOLD: f64 = 0.6;
+/// The acceleration of a whole body in m/s² that a step may miss.
+const LARGEST_IMBALANCE: f64 = 0.02;
 /// The fraction of the gradient that a last step may leave.
 const LAST_STEP_DECREASE: f64 = 0.1;
 /// Halvings before the line search gives up.
@@ -266,6 +268,12 @@ impl<'a> Descent<'a> {
             length *= 0.5;
         }
         None
+    }
+
+    /// Whether the net force on every free body is solved. Friction that holds is so stiff that the direction of a block which should slide
+    /// is short: what it lacks shows in the force.
+    pub(crate) fn is_balanced(&self, work: &DescentWorkspace) -> bool {
+        self.objective.imbalance(&work.full, &work.pattern) <= LARGEST_IMBALANCE
     }
 
     /// Takes the whole of a last, short step, if that is where the minimum is: the gradient vanishes there to a tenth. Where it does not, a

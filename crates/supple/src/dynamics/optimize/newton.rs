@@ -345,7 +345,8 @@ impl DescentMethod for Newton {
             return Ok(Some(Termination::Deadline));
         }
         descent.outcome.iterations += 1;
-        let is_short = self.is_short(descent) && self.is_confirmed(descent);
+        let is_short =
+            descent.is_balanced(&self.work) && self.is_short(descent) && self.is_confirmed(descent);
         if is_short && self.is_exact && descent.take_last_step(&mut self.work) {
             descent.check_convergence(&mut self.work)?;
             return Ok(Some(Termination::Converged));

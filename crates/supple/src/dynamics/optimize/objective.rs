@@ -9,7 +9,7 @@ use crate::energy::PointVisitor;
 use crate::material::HessianMode;
 use crate::scene::{ContactMatrix, Truncation};
 use crate::stepper::IterationRecord;
-use supple_linear::{BlockMatrix, ScalarMatrix, SolverState};
+use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix, SolverState};
 
 /// The objective, over all vertex positions.
 pub trait Objective {
@@ -39,6 +39,11 @@ pub trait Objective {
     /// The first vertex of each body.
     fn bodies(&self) -> &[u32] {
         &[]
+    }
+    /// The largest acceleration, in m/s², by which the net force on a body differs from its motion, of bodies whose vertices are all
+    /// unknowns; `gradient` is that over all vertices.
+    fn imbalance(&self, _gradient: &[DVec3], _unknowns: &BlockPattern) -> f64 {
+        0.0
     }
     /// What is shortened where surfaces would meet.
     fn truncation(&self) -> Truncation {
