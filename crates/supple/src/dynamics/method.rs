@@ -10,7 +10,8 @@ use super::optimize::{
 };
 use crate::scene::{LinearKind, Method, Solver};
 use supple_linear::{
-    BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
+    BlockJacobi, BlockMatrix, BlockPattern, Iteration, LinearSolver, PreconditionedSolver, ScalarCholesky,
+    Simd, StopRule, linear_solver, preconditioner,
 };
 
 /// Relative residual of an iterative solver under projective dynamics if the scene does not specify one.
@@ -71,6 +72,10 @@ pub(crate) fn minimiser(
     Ok(match solver.method {
         method if method == Method::NEWTON => {
             let newton = Newton::new(pattern, vertices, linear_solver()?, inner_rule(solver), refresh(1));
+            let newton = match linear.kind.iteration() {
+                Iteration::ConjugateGradients => newton,
+                Iteration::Stationary | Iteration::Own => newton.with_tight_solver(conjugate_gradients()),
+            };
             let is_fixed = linear.tolerance.is_some() || linear.kind == LinearKind::Cholesky;
             Box::new(if is_fixed { newton } else { newton.with_forcing() })
         }
@@ -97,6 +102,11 @@ pub(crate) fn minimiser(
         }
         other => return Err(MinimiseError::UnknownMethod { method: other.name().to_owned() }),
     })
+}
+
+/// Conjugate gradients with block Jacobi, which need no preparation to speak of.
+fn conjugate_gradients() -> Box<dyn LinearSolver> {
+    Box::new(PreconditionedSolver::new(BlockJacobi::default()))
 }
 
 fn inner_rule(solver: &Solver) -> StopRule {

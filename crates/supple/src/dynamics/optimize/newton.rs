@@ -58,6 +58,8 @@ enum Found {
 pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
+    /// Solves short directions tightly in place of a stationary solver, which hardly reaches small residuals.
+    tight: Option<Box<dyn LinearSolver>>,
     inner: StopRule,
     /// Whether the tolerance of linear solves adapts.
     adapts: bool,
@@ -102,6 +104,7 @@ impl Newton {
             prepared_from: prepared.spans_steps().then(|| BlockMatrix::zero(pattern.clone())),
             matrix: BlockMatrix::zero(pattern),
             solver,
+            tight: None,
             inner,
             adapts: false,
             prepared,
@@ -120,6 +123,12 @@ impl Newton {
     /// The same, with a tolerance of linear solves that follows the convergence.
     pub fn with_forcing(mut self) -> Self {
         self.adapts = true;
+        self
+    }
+
+    /// The same, with another solver for the directions that have to be solved tightly.
+    pub fn with_tight_solver(mut self, solver: Box<dyn LinearSolver>) -> Self {
+        self.tight = Some(solver);
         self
     }
 
@@ -261,8 +270,13 @@ impl Newton {
     /// Continues the solve of a short direction from a relative residual; returns whether it stays short, and how the last solve ended.
     fn solve_on(&mut self, descent: &mut Descent<'_>, residual: f64) -> (bool, LinearTermination) {
         let started = Instant::now();
-        let Self { solver, matrix, rhs, work, inner, short_step, .. } = self;
+        let Self { solver, tight, matrix, rhs, work, inner, short_step, .. } = self;
         let (limit, deadline) = (descent.limits.step_tolerance, descent.limits.deadline);
+        let prepared = tight.as_mut().map_or(Ok(()), |tight| tight.prepare(matrix));
+        if prepared.is_err() {
+            return (false, LinearTermination::IndefinitePreconditioner);
+        }
+        let solver = tight.as_mut().unwrap_or(solver);
         let (mut iterations, mut end) = (0, LinearTermination::Converged);
         let mut solve = |direction: &mut [DVec3], tolerance: f64| {
             let solved = solver.solve(matrix, rhs, direction, &StopRule { tolerance, deadline, ..*inner });
