@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
 use supple::material::Material;
-use supple::scene::{Adjustable, AdjustableValue, LinearKind, LinearUse, Scene, Solver};
+use supple::scene::{Adjustable, AdjustableValue, LinearKind, LinearUse, Model, Scene, Solver};
 use supple::simulation::{Registry, Simulation};
 
 /// A value that can be changed.
@@ -170,7 +170,7 @@ fn world(scene: &Scene) -> Vec<Control> {
 fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
     let body = &simulation.scene_state().bodies[index];
     let numbers = match body.elements {
-        Elements::Triangles(_) => of_cloth(body.materials.main()).to_vec(),
+        Elements::Triangles(_) => of_cloth(body.materials.main(), body.model == Model::BaraffWitkin),
         Elements::Tets(_) | Elements::Octants(_) => of_solid(body.materials.main()).to_vec(),
     };
     let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
@@ -188,15 +188,20 @@ fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
 /// A number of a material: its key, label, unit and help, its value and its range.
 type MaterialNumber = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
 
-fn of_cloth(material: &Material) -> [MaterialNumber; 3] {
+fn of_cloth(material: &Material, is_woven: bool) -> Vec<MaterialNumber> {
     let [stretch, _] = material.stretch_stiffness;
     let (bend, mass) = (material.bend_stiffness, material.area_density);
     let width = "Force for each metre of width at unit strain";
-    [
+    let shear = material.shear_stiffness;
+    let threads = "Force for each metre of width and radian between warp and weft";
+    let mut numbers = vec![
         ("stretch_stiffness", "Stretch stiffness", "N/m", width, stretch, around(stretch)),
+        ("shear_stiffness", "Shear stiffness", "N/m", threads, shear, around(shear)),
         ("bend_stiffness", "Bend stiffness", "N·m", "Resistance to bending", bend, around(bend)),
         ("area_density", "Mass", "kg/m²", "Mass of a square metre", mass, [mass / 30.0, mass * 30.0]),
-    ]
+    ];
+    numbers.retain(|(key, ..)| is_woven || *key != "shear_stiffness");
+    numbers
 }
 
 fn of_solid(material: &Material) -> [MaterialNumber; 2] {

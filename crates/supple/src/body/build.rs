@@ -315,6 +315,7 @@ impl Body {
             ("tear_stretch", spec.tear_stretch.is_some()),
             ("tear", !spec.tears.is_empty()),
             ("bend_stiffness", materials().any(|m| m.bend_stiffness.is_some())),
+            ("shear_stiffness", materials().any(|m| m.shear_stiffness.is_some())),
             ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),
         ];

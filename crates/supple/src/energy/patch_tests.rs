@@ -139,6 +139,24 @@ fn young_and_poisson_of_the_material_are_those_of_the_sheet_and_the_solid() {
     }
 }
 
+/// In a picture frame threads keep their length and turn by γ: the frame resists with its shear stiffness times γ per metre, along both
+/// threads alike.
+#[test]
+fn a_weave_in_a_picture_frame_resists_with_its_shear_stiffness() {
+    let material = Material { shear_stiffness: 37.0, ..Material::default() };
+    let sheet = LaneSheet::from_fn(|_| Sheet::from(&material));
+    let half = 0.5e-4;
+    let vector = |x: f64, y: f64| LaneVec3::from_fn(|_| DVec3::new(x, y, 0.0));
+    let f = [vector(half.cos(), half.sin()), vector(half.sin(), half.cos())];
+    let [warp, weft] = SheetLaw::BaraffWitkin.stress(f, &sheet).map(|column| column.lane(0));
+    let (along_warp, along_weft) = (f[0].lane(0), f[1].lane(0));
+    let expected = 37.0 * (2.0 * half);
+    for (traction, thread) in [(warp, along_weft), (weft, along_warp)] {
+        assert!((traction.dot(thread) / expected - 1.0).abs() < 1e-6, "{traction}");
+        assert!(traction.reject_from(thread).length() < 1e-6 * expected, "{traction}");
+    }
+}
+
 /// `rest` rolled onto a cylinder of radius `radius` around an axis along y.
 fn rolled(rest: &[DVec3], radius: f64) -> Vec<DVec3> {
     let roll = |p: &DVec3| {

@@ -37,6 +37,8 @@ pub struct Material {
     pub area_density: f64,
     /// Stretch stiffness of cloth along warp and weft in N/m.
     pub stretch_stiffness: [f64; 2],
+    /// Shear stiffness of woven cloth in N/m.
+    pub shear_stiffness: f64,
     /// Bending stiffness of cloth in N·m.
     pub bend_stiffness: f64,
     /// Largest stretch allowed.
@@ -69,10 +71,11 @@ impl Material {
         Lame { lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), mu: e / (2.0 * (1.0 + nu)) }
     }
 
-    /// The same material, stiffer by a factor in stretch and bending.
+    /// The same material, stiffer by a factor in stretch, shear and bending.
     pub fn stiffened(mut self, factor: f64) -> Self {
         self.young_modulus *= factor;
         self.stretch_stiffness = self.stretch_stiffness.map(|s| factor * s);
+        self.shear_stiffness *= factor;
         self.bend_stiffness *= factor;
         self
     }
@@ -84,6 +87,11 @@ impl Material {
         let (s, nu) = (0.5 * (warp + weft), self.poisson_ratio);
         Lame { lambda: s * nu / (1.0 - nu * nu), mu: s / (2.0 * (1.0 + nu)) }
     }
+}
+
+/// Shear stiffness in N/m of a homogeneous sheet: E t / (2 (1 + ν)).
+pub fn sheet_shear_stiffness(young_modulus: f64, thickness: f64, poisson_ratio: f64) -> f64 {
+    young_modulus * thickness / (2.0 * (1.0 + poisson_ratio))
 }
 
 /// Bending stiffness in N·m of a homogeneous plate: E t³ / (12 (1 - ν²)).

@@ -3,7 +3,7 @@
 //! 1. A number given in the table takes precedence.
 //! 2. A number that is not given, but can be derived from one that is, is derived:
 //!    `area_density` = `density` · `thickness`; `stretch_stiffness` = `young_modulus` · `thickness`;
-//!    `bend_stiffness` = E t³ / (12 (1 - ν²)) of `young_modulus` or `thickness`; and backwards `density` = `area_density` / `thickness`,
+//!    `shear_stiffness` = E t / (2 (1 + ν)) and `bend_stiffness` = E t³ / (12 (1 - ν²)) of `young_modulus` or `thickness`; and backwards `density` = `area_density` / `thickness`,
 //!    `young_modulus` = mean `stretch_stiffness` / `thickness`. The other factor comes from the table or the preset.
 //! 3. Everything else is the preset's (`cotton` if the table names none).
 //!
@@ -12,7 +12,7 @@
 //! stiffness.
 
 use super::presets::find;
-use super::{Material, MaterialSpec, plate_bend_stiffness};
+use super::{Material, MaterialSpec, plate_bend_stiffness, sheet_shear_stiffness};
 use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 
@@ -47,6 +47,7 @@ impl MaterialSpec {
         let says_sheet = self.young_modulus.is_some() || self.thickness.is_some();
         let says_mass = self.density.is_some() || self.thickness.is_some();
         let derive = |is_given: bool, derived: f64, preset: f64| if is_given { derived } else { preset };
+        let shear = sheet_shear_stiffness(young_modulus, thickness, poisson_ratio);
         let plate = plate_bend_stiffness(young_modulus, thickness, poisson_ratio);
         Material {
             young_modulus,
@@ -61,6 +62,9 @@ impl MaterialSpec {
                     .stretch_stiffness
                     .map(|stiffness| derive(says_sheet, young_modulus * thickness, stiffness))
             }),
+            shear_stiffness: self
+                .shear_stiffness
+                .unwrap_or_else(|| derive(says_sheet, shear, preset.shear_stiffness)),
             bend_stiffness: self
                 .bend_stiffness
                 .unwrap_or_else(|| derive(says_sheet, plate, preset.bend_stiffness)),
@@ -94,8 +98,12 @@ impl MaterialSpec {
                 problems.push((key, format!("is {} {unit}; it must be {must}", Short(value))));
             }
         }
-        let from_zero =
-            [("bend_stiffness", self.bend_stiffness), ("friction", self.friction), ("damping", self.damping)];
+        let from_zero = [
+            ("shear_stiffness", self.shear_stiffness),
+            ("bend_stiffness", self.bend_stiffness),
+            ("friction", self.friction),
+            ("damping", self.damping),
+        ];
         for (key, value) in from_zero {
             if let Some(value) = value.filter(|value| !(*value >= 0.0 && value.is_finite())) {
                 let must = finite_and(value, "0 or above");
@@ -146,6 +154,7 @@ mod tests {
         let material = spec.resolve().unwrap();
         assert_eq!(material.stretch_stiffness, [2e3, 2e3]);
         assert_eq!(material.area_density, 2.0);
+        assert!(relative(material.shear_stiffness, 2e3 / 2.6) < 1e-12);
         assert!(relative(material.bend_stiffness, 1e6 * 8e-9 / (12.0 * 0.91)) < 1e-12);
     }
 
@@ -155,13 +164,15 @@ mod tests {
             young_modulus: Some(1e6),
             thickness: Some(1e-3),
             stretch_stiffness: Some(StretchStiffness::Directions { warp: 10.0, weft: 20.0 }),
+            shear_stiffness: Some(3.0),
             bend_stiffness: Some(7e-6),
             area_density: Some(0.3),
             ..MaterialSpec::default()
         };
         let material = spec.resolve().unwrap();
         assert_eq!(material.stretch_stiffness, [10.0, 20.0]);
-        assert_eq!((material.bend_stiffness, material.area_density), (7e-6, 0.3));
+        let given = (material.shear_stiffness, material.bend_stiffness, material.area_density);
+        assert_eq!(given, (3.0, 7e-6, 0.3));
     }
 
     #[test]
@@ -170,6 +181,7 @@ mod tests {
         let heavy =
             MaterialSpec { area_density: Some(0.5), ..MaterialSpec::preset("silk") }.resolve().unwrap();
         assert_eq!(heavy.stretch_stiffness, silk.stretch_stiffness);
+        assert_eq!(heavy.shear_stiffness, silk.shear_stiffness);
         assert_eq!(heavy.bend_stiffness, silk.bend_stiffness);
         assert!(relative(heavy.density * heavy.thickness, 0.5) < 1e-12);
     }

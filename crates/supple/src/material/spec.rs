@@ -57,6 +57,10 @@ pub struct MaterialSpec {
     /// Stretch stiffness of cloth in N/m; overrides Young's modulus times thickness.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stretch_stiffness: Option<StretchStiffness>,
+    /// Shear stiffness of woven cloth in N/m: shear force per metre of width and radian of the angle between warp and weft; overrides that
+    /// of a homogeneous sheet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shear_stiffness: Option<f64>,
     /// Bending stiffness of cloth in N·m; overrides that of a plate of this thickness.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bend_stiffness: Option<f64>,

@@ -29,7 +29,7 @@ pub struct Sheet {
     pub warp: f64,
     /// Stiffness along weft in N/m.
     pub weft: f64,
-    /// Shear stiffness between them in N/m.
+    /// Shear stiffness between them in N/m, of woven sheets.
     pub shear: f64,
     /// Damping time β in seconds.
     pub damping: f64,
@@ -39,7 +39,7 @@ impl From<&Material> for Sheet {
     fn from(material: &Material) -> Self {
         let lame = material.sheet_lame();
         let [warp, weft] = material.stretch_stiffness;
-        Self { lame, warp, weft, shear: lame.mu, damping: material.damping }
+        Self { lame, warp, weft, shear: material.shear_stiffness, damping: material.damping }
     }
 }
 

@@ -92,6 +92,15 @@ impl Checker<'_> {
             );
             self.wrong(&format!("{place}.stretch_stiffness"), problem);
         }
+        if body.model != Model::BaraffWitkin && material.shear_stiffness.is_some() {
+            let problem = format!(
+                "`shear_stiffness` is that of a weave, and `model = \"{}\"` of body `{}` has none; use `model = \"baraff-witkin\"`, or \
+                 leave it out",
+                body.model.name(),
+                body.name
+            );
+            self.wrong(&format!("{place}.shear_stiffness"), problem);
+        }
     }
 
     fn shape(&mut self, place: &str, shape: &Shape, cell: Option<f64>) {
