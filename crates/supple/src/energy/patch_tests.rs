@@ -145,7 +145,7 @@ fn young_and_poisson_of_the_material_are_those_of_the_sheet_and_the_solid() {
 fn a_weave_in_a_picture_frame_resists_with_its_shear_stiffness() {
     let material = Material { shear_stiffness: 37.0, ..Material::default() };
     let sheet = LaneSheet::from_fn(|_| Sheet::from(&material));
-    let half = 0.5e-4;
+    let half = 0.5e-4_f64;
     let vector = |x: f64, y: f64| LaneVec3::from_fn(|_| DVec3::new(x, y, 0.0));
     let f = [vector(half.cos(), half.sin()), vector(half.sin(), half.cos())];
     let [warp, weft] = SheetLaw::BaraffWitkin.stress(f, &sheet).map(|column| column.lane(0));

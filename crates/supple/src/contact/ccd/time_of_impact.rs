@@ -14,18 +14,25 @@ const MIN_SEPARATION_FRACTION: f64 = 0.1;
 const MAX_SEPARATION_LEFT: f64 = 0.9;
 /// The fraction of a safe step that is taken.
 const CONSERVATIVE_RESCALING: f64 = 0.9;
+/// The fraction of a distance at the floor by which the first step may change it.
+const FIRST_AT_FLOOR: f64 = 0.5;
 /// Steps after which the search stops early, with less than the whole displacement.
 const MAX_STEPS: u32 = 400;
 
 /// The fraction of its activation distance below which a pair approaches only slowly.
 const MIN_PROGRESS: f64 = 1e-3;
+/// The fraction of its activation distance to which a pair comes by any number of motions. One that is nearer keeps what it has, up to
+/// [`LEAST_LOSS`] per motion, which allows for rounding where primitives slide along each other.
+const FLOOR: f64 = 1e-5;
+const LEAST_LOSS: f64 = 1e-4;
 
 /// The distance to which a pair at some `distance` may come in one motion: a tenth of it, but no less than a small part of its activation
 /// distance `reach`, and no more than that itself, so that only motions into the active range are ever shortened. Points that are very
-/// near already lose at most a tenth of their distance: otherwise repeated motions would exhaust double precision.
+/// near already lose at most a tenth of their distance, and at the floor none: otherwise repeated motions would exhaust double precision.
 fn enough(distance: f64, reach: f64) -> f64 {
     let left = (MIN_PROGRESS * reach / distance).clamp(MIN_SEPARATION_FRACTION, MAX_SEPARATION_LEFT);
-    (left * distance).min(reach)
+    let floor = (FLOOR * reach).min((1.0 - LEAST_LOSS) * distance);
+    (left * distance).max(floor).min(reach)
 }
 
 /// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with the
@@ -65,15 +72,21 @@ pub(crate) fn additive_advance(distance: impl Fn(f64) -> f64, approach: f64, rea
         return until;
     }
     let mut gone = 0.0;
-    let mut step = (first - enough) / approach;
+    // At the floor the first step is safe, but may come too near: then there is none.
+    let at_floor = first <= 2.0 * FLOOR * reach;
+    let mut step = if at_floor { FIRST_AT_FLOOR * first } else { first - enough } / approach;
     for _ in 0..MAX_STEPS {
         let next = gone + step;
-        if next >= until {
+        if next >= until && !at_floor {
             return until;
         }
+        let next = next.min(until);
         let distance = distance(next);
-        if gone > 0.0 && distance < enough {
+        if (gone > 0.0 || at_floor) && distance < enough {
             break;
+        }
+        if next >= until {
+            return until;
         }
         gone = next;
         step = CONSERVATIVE_RESCALING * distance / approach;
@@ -136,9 +149,12 @@ mod tests {
                 } else {
                     // A pair that never touches is shortened only where it comes near.
                     let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
-                    let nearest = (0..=400).map(|i| kind.distance(&at(f64::from(i) / 400.0)));
-                    let nearest = nearest.fold(f64::INFINITY, f64::min);
-                    prop_assert!(free == 1.0 || nearest < 0.01 * kind.distance(&p), "{kind:?}: {free} {nearest}");
+                    // That is where its distance may have vanished at the speed of its approach. Passing at a hundredth of the way is near.
+                    let approach = kind.approach(&m);
+                    let span = kind.distance(&at(free)) / approach;
+                    let passing = (0..=400).map(|i| kind.distance(&at(free + span * f64::from(i) / 400.0)));
+                    let nearest = passing.fold(f64::INFINITY, f64::min);
+                    prop_assert!(free == 1.0 || nearest < 0.01 * approach, "{kind:?}: {free} {nearest}");
                 }
             }
         }
@@ -169,6 +185,43 @@ mod tests {
             for kind in kinds {
                 prop_assert_eq!(time_of_impact(kind, &p, &m, reach, until), until);
             }
+        }
+    }
+
+    proptest! {
+        /// However often a vertex tries to pass a triangle, it stays where double precision can tell on which side it is.
+        #[test]
+        fn repeated_motions_do_not_exhaust_the_distance(
+            (start, angle) in (-12.0..-3.0f64, 0.0..1.5f64),
+            reach in 1e-4..1e-2f64,
+        ) {
+            let first = 10f64.powf(start) * reach.min(1e-3) / 1e-3;
+            let mut p = [[0.2, first, 0.2], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(DVec3::from);
+            let mut moves = [DVec3::ZERO; 4];
+            moves[0] = DVec3::new(angle.sin(), -angle.cos(), 0.0) * 1e-3;
+            let kind = PrimitivePair::VertexTriangle;
+            let tries = 300;
+            for _ in 0..tries {
+                p[0] += time_of_impact(kind, &p, &moves, reach, 1.0) * moves[0];
+            }
+            let least = (FLOOR * reach).min(first) * (1.0 - LEAST_LOSS).powi(tries);
+            prop_assert!(kind.distance(&p) >= 0.99 * least, "{} of {first}, {least}", kind.distance(&p));
+        }
+
+        /// The floor stops no motion that leads away or along.
+        #[test]
+        fn what_is_at_the_floor_may_leave(start in -12.0..-3.0f64, away in 0.0..1.0f64) {
+            let mut p = [[0.2, 10f64.powf(start), 0.2], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(DVec3::from);
+            let mut moves = [DVec3::ZERO; 4];
+            moves[0] = DVec3::new(0.1, away, 0.0);
+            let kind = PrimitivePair::VertexTriangle;
+            if away > 0.2 {
+                prop_assert_eq!(time_of_impact(kind, &p, &moves, 1e-3, 1.0), 1.0);
+            }
+            // Two vertices of an edge that slides along: nothing approaches.
+            p[0].y = 1e-10;
+            moves[0] = DVec3::ZERO;
+            prop_assert_eq!(time_of_impact(kind, &p, &moves, 1e-3, 1.0), 1.0);
         }
     }
 
