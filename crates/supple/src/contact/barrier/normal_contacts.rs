@@ -9,6 +9,7 @@ use super::solid_boxes::SolidBoxes;
 use super::{ContactProperties, ContactSystem, place};
 use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
+use crate::contact::distance::solids::{NearAxis, SolidFeature};
 use crate::contact::{Candidate, Candidates, ClosestPoints, EnclosingMeshes, PrimitivePair};
 use crate::scene::ContactModel;
 use supple_core::parallel::Found;
@@ -152,16 +153,15 @@ impl ContactSystem {
         contacts.look(count, |i, list| {
             for (index, solid) in &self.solids {
                 let index = *index as usize;
-                let contact = match i.checked_sub(bodies) {
+                match i.checked_sub(bodies) {
                     None if boxes.vertex_may_meet(i, [solid; 2], widest) => {
-                        self.vertex_contact(i as u32, index, *solid, at)
+                        list.extend(self.vertex_contact(i as u32, index, *solid, at));
                     }
                     Some(t) if boxes.triangle_may_meet(t, [solid; 2], widest) => {
-                        self.triangle_contact(triangles[t], index, *solid, at)
+                        self.add_triangle_contacts(triangles[t], (index, *solid), at, list);
                     }
-                    _ => None,
-                };
-                list.extend(contact);
+                    _ => {}
+                }
             }
         });
     }
@@ -183,34 +183,58 @@ impl ContactSystem {
         })
     }
 
-    fn triangle_contact(
+    /// The contacts of a triangle with a sphere or capsule, one for each of the places that may touch it.
+    fn add_triangle_contacts(
         &self,
         t: [u32; 3],
-        index: usize,
-        solid: Solid,
+        (index, solid): (usize, Solid),
         at: &[DVec3],
-    ) -> Option<NormalContact> {
-        if matches!(solid, Solid::HalfSpace { .. }) {
-            return None;
-        }
+        list: &mut Vec<NormalContact>,
+    ) {
+        let Solid::Round { from, to, .. } = solid else { return };
         let ContactProperties { surfaces, stiffness, .. } = &self.properties;
+        if !self.meets_triangle(t, index) {
+            return;
+        }
         let reach = surfaces.collider_reach(surfaces.body(t[0]), index);
         let corners = t.map(|p| at[p as usize]);
-        let found = solid.to_triangle_if_near(&corners, reach)?;
-        let [a, b, c] = t;
-        let [wa, wb, wc] = found.weights;
-        let is_near = found.distance < reach && self.meets_triangle(t, index);
         let mean = t.iter().map(|p| stiffness[*p as usize]).sum::<f64>() / 6.0;
-        is_near.then(|| NormalContact {
-            kind: ContactKind::TriangleSolid(index as u32),
-            points: [a, b, c, a],
-            weights: [wa, wb, wc, 0.0],
-            normal: found.normal,
-            distance: found.distance,
-            barrier: self.scaled_potential(found.distance, reach, mean),
-            fade: Mollifier::NONE,
-            tilts: solid.tilts(&corners, &found).map(|[a, b, c]| [a, b, c, 0.0]),
-        })
+        solid.features(&corners, reach, |SolidFeature { found, near }| {
+            // The first two points are the edge, and the last one, without a weight, tells the contacts of a triangle apart.
+            let (first, last) = match near {
+                NearAxis::End(end) => (0, t[end]),
+                NearAxis::Edge(first) => (first, t[(first + 2) % 3]),
+            };
+            let turned = [0, 1, 2].map(|i| (first + i) % 3);
+            let [a, b, c] = turned.map(|i| t[i]);
+            let [wa, wb, wc] = turned.map(|i| found.weights[i]);
+            let fade = match near {
+                NearAxis::End(_) => Mollifier::NONE,
+                NearAxis::Edge(_) => self.fade_along([a, b], to - from, at),
+            };
+            let tilts = solid.tilts(&corners, &found);
+            list.push(NormalContact {
+                kind: ContactKind::TriangleSolid(index as u32),
+                points: [a, b, c, last],
+                weights: [wa, wb, wc, 0.0],
+                normal: found.normal,
+                distance: found.distance,
+                barrier: self.scaled_potential(found.distance, reach, mean),
+                fade,
+                tilts: tilts.map(|tilt| {
+                    let [a, b, c] = turned.map(|i| tilt[i]);
+                    [a, b, c, 0.0]
+                }),
+            });
+        });
+    }
+
+    /// The mollifier of an edge of a body next to the axis of a capsule, which has no points of a body.
+    fn fade_along(&self, [a, b]: [u32; 2], axis: DVec3, at: &[DVec3]) -> Mollifier {
+        let start = &self.properties.surfaces.start[..];
+        let [start, now] = [start, at].map(|x| x[b as usize] - x[a as usize]);
+        let fade = Mollifier::of([now, axis], [start, axis]);
+        Mollifier { by_edge: [fade.by_edge[0], DVec3::ZERO], ..fade }
     }
 
     /// `k b`, `k b'` and `k b''` for a stiffness at the thickness of bodies.

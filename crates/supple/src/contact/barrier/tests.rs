@@ -41,6 +41,45 @@ fn sheets_of(model: ContactModel, turn: f64, friction: f64) -> (ContactSystem, V
     (contact, x)
 }
 
+/// A cloth of 1 m whose faces are parallel to a capsule below them, and whose edges cross it.
+fn sheet_over_a_capsule() -> (ContactSystem, Vec<DVec3>) {
+    let sheet = scene::Body::from(scene::Body::cloth("sheet").size([1.0, 1.0]).vertices([3, 3]));
+    let body = Body::build(&sheet, Path::new(""), Discretisation::Tets).unwrap();
+    let x = body.start.clone();
+    let mut contact = ContactSystem::new(ContactProperties {
+        points: Arc::new(body.embedding.clone()),
+        surfaces: Surfaces::new(&[body], &Contact::default(), false),
+        stiffness: vec![50.0; 9],
+        friction: vec![0.0; 9],
+        model: ContactModel::Barrier,
+        thickness: THICKNESS,
+        untangle: true,
+        friction_model: FrictionModel::Smooth,
+        simd: Simd::Auto,
+    });
+    let wire = scene::Collider::capsule("wire", [-2.0, -0.15, -0.4], [2.0, -0.15, 0.5], 0.1);
+    contact.pose_colliders([&wire].into_iter(), &Default::default(), [0.0; 2]).unwrap();
+    contact.begin_step(&x, [1.0, 1.0]);
+    (contact, x)
+}
+
+#[test]
+fn forces_of_a_capsule_do_not_jump_where_a_face_is_parallel_to_it() {
+    let (contact, x) = sheet_over_a_capsule();
+    let forces = |tilt: f64| {
+        let tilted: Vec<DVec3> = x.iter().map(|p| *p + tilt * p.x * DVec3::Y).collect();
+        let mut gradient = vec![DVec3::ZERO; x.len()];
+        contact.add_gradient(&tilted, &mut gradient);
+        gradient
+    };
+    let (before, after) = (forces(-1e-9), forces(1e-9));
+    let largest = before.iter().map(|force| force.length()).fold(0.0, f64::max);
+    let jump = before.iter().zip(&after).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(largest > 0.1 && jump < 1e-6 * largest, "{jump} {largest}");
+    let tilted: Vec<DVec3> = x.iter().map(|p| *p + 0.01 * p.x * DVec3::Y).collect();
+    assert!(gradient_error(&contact, &tilted) < 1e-5);
+}
+
 #[test]
 fn the_barrier_and_its_slope_end_smoothly_and_it_has_no_bound() {
     let [value, slope, curvature] = barrier(0.2, 0.2);

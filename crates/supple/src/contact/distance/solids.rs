@@ -10,6 +10,22 @@ use crate::contact::distance::closest_points::PrimitivePair;
 use supple_core::Aabb;
 use supple_mesh::geometry::triangle::closest_point;
 
+/// What of a triangle and of the axis of a capsule are near each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum NearAxis {
+    /// The triangle and this end of the axis.
+    End(usize),
+    /// The edge from this corner to the next, and the axis.
+    Edge(usize),
+}
+
+/// A place of a triangle that may touch a sphere or capsule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SolidFeature {
+    pub(crate) found: SolidDistance,
+    pub(crate) near: NearAxis,
+}
+
 /// The nearest point of a vertex or triangle to a solid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SolidDistance {
@@ -57,14 +73,40 @@ impl Solid {
 
     /// The same, if the triangle may be nearer than `reach` metres.
     pub(crate) fn to_triangle_if_near(self, corners: &[DVec3; 3], reach: f64) -> Option<SolidDistance> {
-        if let Self::Round { from, to, radius } = self {
-            let axis = Aabb { low: from.min(to), high: from.max(to) };
-            let far = radius + reach;
-            if Aabb::of_points(corners).gap_squared(&axis) > far * far {
-                return None;
-            }
+        self.may_be_near(corners, reach).then(|| self.to_triangle(corners))
+    }
+
+    fn may_be_near(self, corners: &[DVec3; 3], reach: f64) -> bool {
+        let Self::Round { from, to, radius } = self else { return true };
+        let axis = Aabb { low: from.min(to), high: from.max(to) };
+        let far = radius + reach;
+        Aabb::of_points(corners).gap_squared(&axis) <= far * far
+    }
+
+    /// Calls `visit` with the places of a triangle that are nearer to a sphere or capsule than `reach` metres: those nearest to each end of
+    /// the axis, and on each edge the nearest to the axis. The nearest place of all is one of them, but where a triangle is parallel to the
+    /// axis it jumps from edge to edge, and a force there would jump with it. Each of these places moves continuously, but for edges that
+    /// are themselves parallel to the axis.
+    pub(crate) fn features(self, corners: &[DVec3; 3], reach: f64, mut visit: impl FnMut(SolidFeature)) {
+        let Self::Round { from, to, radius } = self else { return };
+        if !self.may_be_near(corners, reach) {
+            return;
         }
-        Some(self.to_triangle(corners))
+        let mut consider = |weights: [f64; 3], offset: DVec3, near: NearAxis| {
+            let (distance, normal) = outside(offset, radius, to - from);
+            if distance < reach {
+                visit(SolidFeature { found: SolidDistance { distance, normal, weights }, near });
+            }
+        };
+        let ends = if from == to { &[from][..] } else { &[from, to] };
+        for (number, end) in ends.iter().enumerate() {
+            let nearest = closest_point(&corners.map(|c| c - *end), DVec3::ZERO);
+            consider(nearest.barycentric, nearest.point, NearAxis::End(number));
+        }
+        for i in (0..3).filter(|_| from != to) {
+            let (weights, offset) = edge_to_segment(corners, i, [from, to]);
+            consider(weights, offset, NearAxis::Edge(i));
+        }
     }
 
     /// The curvature of the distance of a triangle where it is negative: its Hessian is `-Σ uᵢ uⱼ n nᵀ` over the two lists `u` of weights,
@@ -169,11 +211,8 @@ fn segment_to_triangle([from, to]: [DVec3; 2], corners: &[DVec3; 3]) -> ([f64; 3
         return best;
     }
     for i in 0..3 {
-        let j = (i + 1) % 3;
-        let closest = PrimitivePair::EdgeEdge.closest(&[corners[i], corners[j], from, to]);
-        let mut weights = [0.0; 3];
-        (weights[i], weights[j]) = (closest.weights[0], closest.weights[1]);
-        consider(weights, closest.offset);
+        let (weights, offset) = edge_to_segment(corners, i, [from, to]);
+        consider(weights, offset);
     }
     let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
     let [before, after] = [from, to].map(|p| normal.dot(p - corners[0]));
@@ -183,6 +222,15 @@ fn segment_to_triangle([from, to]: [DVec3; 2], corners: &[DVec3; 3]) -> ([f64; 3
         consider(nearest.barycentric, nearest.point - place);
     }
     best
+}
+
+/// The nearest point of the edge from corner `i` to the next to a segment, as weights, and the vector from the segment to it.
+fn edge_to_segment(corners: &[DVec3; 3], i: usize, [from, to]: [DVec3; 2]) -> ([f64; 3], DVec3) {
+    let j = (i + 1) % 3;
+    let closest = PrimitivePair::EdgeEdge.closest(&[corners[i], corners[j], from, to]);
+    let mut weights = [0.0; 3];
+    (weights[i], weights[j]) = (closest.weights[0], closest.weights[1]);
+    (weights, closest.offset)
 }
 
 #[cfg(test)]
@@ -231,6 +279,18 @@ mod tests {
             // The nearest point has that distance, unless the axis passes through the triangle.
             let at = solid.to_vertex(on(&corners, found.weights));
             prop_assert!((at.distance - found.distance).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_nearest_place_of_a_triangle_is_one_of_its_features(
+            solid in solids(),
+            corners in prop::array::uniform3(vector(1.5)),
+        ) {
+            let found = solid.to_triangle(&corners);
+            prop_assume!(found.distance > 0.0 && !matches!(solid, Solid::HalfSpace { .. }));
+            let mut least = f64::INFINITY;
+            solid.features(&corners, f64::INFINITY, |feature| least = least.min(feature.found.distance));
+            prop_assert!((least - found.distance).abs() < 1e-12, "{least} {}", found.distance);
         }
 
         #[test]

@@ -25,7 +25,7 @@ use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
 use crate::solvers::staggered::lattice::{Cell, Lattice};
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::operator::corotation::Corotation;
-use crate::solvers::staggered::operator::rows::Coefficients;
+use crate::solvers::staggered::operator::rows::{Coefficients, LatticeOperator};
 use crate::solvers::staggered::operator::strain_energy::strain_energy;
 use crate::solvers::staggered::options::StaggeredOptions;
 use crate::solvers::staggered::solve::{GmresWorkspace, Limits, Solve, solve, solve_by_cycles};
@@ -73,6 +73,8 @@ pub(crate) struct LatticeBody {
     pub(super) work: GmresWorkspace,
     shear_modulus: f64,
     pub(super) density: f64,
+    /// Displacements whose mass is not that of a cell, as entries of the fields, and what it differs by, over the mass of a cell.
+    lumped: Vec<(u32, f64)>,
     damping: f64,
     pub(super) options: StaggeredOptions,
     simd: Simd,
@@ -113,6 +115,7 @@ impl LatticeBody {
         let operator = hierarchy.finest().operator();
         let corotation = (body.model == Model::Corotated)
             .then(|| Corotation::new(&operator, placement.cell, scene_state.simd));
+        let lumped = lumped_masses(&operator);
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
         let place = |h: &PrescribedEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
         let starts: Vec<DVec3> = prescribed.entries.iter().map(place).collect();
@@ -138,6 +141,7 @@ impl LatticeBody {
             work: GmresWorkspace::default(),
             shear_modulus: lame.mu,
             density: material.density,
+            lumped,
             damping: material.damping,
             options,
             simd: scene_state.simd,
@@ -234,11 +238,17 @@ impl LatticeBody {
             self.add_damping(1.0 - share, inertia);
         }
         let weight = self.frame.inward(scene_state.world.gravity) * (share * h * h / mu * self.density);
-        for field in 0..3 {
-            for cell in field * len..(field + 1) * len {
-                self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
-            }
-        }
+        let Self { constant, u, v, lumped, .. } = self;
+        let force = |at: usize| inertia * (u[at] + dt * v[at]) + weight[at / len];
+        (0..3 * len).for_each(|at| constant[at] -= force(at));
+        lumped.iter().for_each(|&(at, more)| constant[at as usize] -= more * force(at as usize));
+    }
+
+    /// The mass of a displacement in kilograms, by its entry of the fields.
+    pub(super) fn mass(&self, at: u32) -> f64 {
+        let found = self.lumped.binary_search_by_key(&at, |(lumped, _)| *lumped);
+        let more = found.map_or(0.0, |index| self.lumped[index].1);
+        (1.0 + more) * self.density * self.placement.cell.powi(3)
     }
 
     /// Moves the unknowns with the prescribed values by the tangent at the step's start: otherwise one layer of
@@ -323,6 +333,9 @@ impl LatticeBody {
         }
         for (constant, (r, u)) in self.constant[..3 * len].iter_mut().zip(self.right.iter().zip(&self.u)) {
             *constant += factor * (inertia * u - r);
+        }
+        for &(at, more) in &self.lumped {
+            self.constant[at as usize] += factor * inertia * more * self.u[at as usize];
         }
     }
 
@@ -507,7 +520,7 @@ impl LatticeBody {
             + self.before.len();
         let turned = self.corotation.as_ref().map_or(0, Corotation::bytes)
             + self.faces.as_ref().map_or(0, FaceVectors::bytes);
-        turned + fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
+        turned + fields + rest + self.work.bytes() + 16 * self.lumped.len() + 8 * wide + self.points.bytes()
     }
 
     /// Whether one linear solve suffices for Newton's method as long as no forces act on points.
@@ -522,6 +535,17 @@ impl LatticeBody {
         let levels = self.hierarchy.levels().len();
         format!("{cells} cells of {} m in a lattice of {x} x {y} x {z}, {levels} levels", self.placement.cell)
     }
+}
+
+/// The displacements whose mass is not that of a cell, with the difference, over the mass of a cell.
+fn lumped_masses(operator: &LatticeOperator<'_>) -> Vec<(u32, f64)> {
+    let lattice = operator.lattice;
+    let more = |(field, cell): (usize, usize)| {
+        let more = if lattice.is_unknown(field, cell) { operator.mass(field, cell) - 1.0 } else { 0.0 };
+        (more != 0.0).then(|| ((field * lattice.len() + cell) as u32, more))
+    };
+    let cells = |field: usize| (lattice.plane()..lattice.len()).map(move |cell| (field, cell));
+    (0..3).flat_map(cells).filter_map(more).collect()
 }
 
 /// The anchors of prescribed entries on their pins' drivers. Driven pins on lattices are active from the start.

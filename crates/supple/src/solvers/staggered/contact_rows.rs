@@ -115,13 +115,12 @@ impl ContactRows {
 /// Adds the weights of the values that a body's unknown depends on along a direction.
 fn add_entries(one: &mut Vec<Entry>, index: usize, body: &LatticeBody, unknown: usize, direction: DVec3) {
     let (direction, lattice) = (body.frame.inward(direction), body.hierarchy.finest().lattice());
-    let inverse_mass = 1.0 / (body.density * body.placement.cell.powi(3));
     for field in 0..3 {
-        one.extend(body.points.weights(unknown, field).iter().map(|&(cell, w)| Entry {
-            body: index as u32,
-            at: (field * lattice.len()) as u32 + cell,
-            weight: w * direction[field],
-            inverse_mass: if lattice.is_unknown(field, cell as usize) { inverse_mass } else { 0.0 },
+        one.extend(body.points.weights(unknown, field).iter().map(|&(cell, w)| {
+            let at = (field * lattice.len()) as u32 + cell;
+            let is_free = lattice.is_unknown(field, cell as usize);
+            let inverse_mass = if is_free { 1.0 / body.mass(at) } else { 0.0 };
+            Entry { body: index as u32, at, weight: w * direction[field], inverse_mass }
         }));
     }
 }

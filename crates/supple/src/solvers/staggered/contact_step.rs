@@ -41,6 +41,8 @@ const ROUND_ITERATIONS: u32 = 4;
 /// How often in a round driven surfaces carry along what they meet next, and the part of the rest of the way that is worth another time.
 const CARRIES: u32 = 16;
 const LEAST_CARRY: f64 = 0.02;
+/// How far a value is expected to go on in the rest of a part, over the distance that driven points have left.
+const FARTHEST_EXTRAPOLATED: f64 = 2.0;
 /// How often this is tried again after points without room were released.
 const PINCH_CARRIES: u32 = 4;
 /// The shortest distance in a part, over the thickness, in which driven points must find room.
@@ -336,7 +338,7 @@ impl StaggeredStepper {
                 return Ok(false);
             }
             self.minimise(scene_state, &round)?;
-            self.extrapolate(pose, pose_before);
+            self.extrapolate(pose, pose_before)?;
             pose_before = pose;
             copy_values(&self.bodies, &mut self.work.earlier);
             if self.advance_carried(scene_state)? {
@@ -346,15 +348,20 @@ impl StaggeredStepper {
         Ok(false)
     }
 
-    /// Goals at the part's end if bodies went on as in the last round.
-    fn extrapolate(&mut self, pose: f64, pose_before: f64) {
+    /// Goals at the part's end if bodies went on as in the last round. A round also settles what was out of balance before: nothing goes on
+    /// much farther than what drives it.
+    fn extrapolate(&mut self, pose: f64, pose_before: f64) -> Result<(), Error> {
+        let farthest = FARTHEST_EXTRAPOLATED * self.farthest_driven()?;
         let more = if pose > pose_before { (1.0 - pose) / (pose - pose_before) } else { 0.0 };
         let ContactWork { goals, earlier, .. } = &mut self.work;
         for ((body, goal), earlier) in self.bodies.iter().zip(goals).zip(earlier) {
-            goal.clear();
-            goal.extend(body.u.iter().zip(&*earlier).map(|(u, before)| u + more * (u - before)));
+            let displacements = 3 * body.len();
+            goal.clone_from(&body.u);
+            let values = goal[..displacements].iter_mut().zip(&*earlier);
+            values.for_each(|(u, before)| *u += (more * (*u - before)).clamp(-farthest, farthest));
             body.put_targets(goal);
         }
+        Ok(())
     }
 
     /// Moves on towards the goals as far as nothing meets; what is in the way of a driven surface is carried along by it. Returns whether the

@@ -10,6 +10,7 @@ use crate::contact::barrier::PieceOrigin;
 use crate::dynamics::System;
 use crate::dynamics::optimize::{MinimiseError, StepRule, Stopping, Termination, iterate};
 use crate::energy::Energy;
+use crate::material::HessianMode;
 use crate::scene_state::SceneState;
 use crate::solvers::staggered::body::LatticeBody;
 use crate::solvers::staggered::contact_step::{ContactWork, place_bodies};
@@ -28,6 +29,9 @@ const SHORTENINGS: u32 = 8;
 const LEAST_FACTOR: f64 = 0.1;
 const LARGEST_FACTOR: f64 = 0.7;
 
+/// How much of the slope may be left after a whole step with the projected Hessian of friction.
+const LEFT: f64 = 0.3;
+
 /// When Newton's method ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewtonLimits {
@@ -45,8 +49,16 @@ impl StaggeredStepper {
     ) -> Result<(Termination, f64), MinimiseError> {
         self.residuals.clear();
         let stopping = Stopping::begin(limits.max_iterations, limits.deadline);
-        let mut rule =
-            CoupledControl { stepper: self, limits, stopping, iterations: 0, relative: 1.0, norm: None };
+        let mut rule = CoupledControl {
+            stepper: self,
+            limits,
+            stopping,
+            iterations: 0,
+            relative: 1.0,
+            norm: None,
+            friction: HessianMode::PsdProjected,
+            shortened: false,
+        };
         let stop = iterate(&mut rule)?;
         Ok((stop, rule.relative))
     }
@@ -95,6 +107,10 @@ struct CoupledControl<'a> {
     relative: f64,
     /// The norm of the residual where bodies are, if it is known.
     norm: Option<f64>,
+    /// The Hessian of friction in the next step.
+    friction: HessianMode,
+    /// Whether the last step went past the minimum along it, and was shortened.
+    shortened: bool,
 }
 
 impl CoupledControl<'_> {
@@ -116,6 +132,7 @@ impl CoupledControl<'_> {
     /// Shortens the last step while it goes past the minimum; `start` is the slope where it began. Returns the norm of the residual.
     fn shorten(&mut self, mut start: f64) -> f64 {
         let mut norm = self.stepper.residual_norm();
+        self.shortened = false;
         for _ in 0..SHORTENINGS {
             let slope = self.slope();
             if start >= 0.0 || slope <= OVERSHOOT * -start {
@@ -123,12 +140,26 @@ impl CoupledControl<'_> {
             }
             // Where a straight line through both slopes is zero.
             let factor = (start / (start - slope)).clamp(LEAST_FACTOR, LARGEST_FACTOR);
+            self.shortened = true;
             self.go_back(1.0 - factor);
             self.stepper.bodies.iter_mut().for_each(|body| body.scale_step(factor));
             start *= factor;
             norm = self.stepper.residual_norm();
         }
         norm
+    }
+
+    /// The Hessian of friction after a step with the slope `start`. The projected one is a parabola above the potential, safe but stiff
+    /// where points slide: it needs an iteration for every few per cent. Where a whole step has left most of the slope, the exact
+    /// one, which is not negative either, is nearer; where a step goes past the minimum the projected one takes over again.
+    fn better_friction(&self, free: f64, start: f64) -> HessianMode {
+        if self.shortened {
+            HessianMode::PsdProjected
+        } else if free >= 1.0 && self.slope() < LEFT * start {
+            HessianMode::Exact
+        } else {
+            self.friction
+        }
     }
 
     /// Reverts a fraction of the last step: the way back is as free as the way there.
@@ -188,10 +219,11 @@ impl StepRule for CoupledControl<'_> {
             deadline: self.limits.deadline,
         };
         let [attachments, contacts, wind] = point_energies(system);
-        let energies: [&[&dyn Energy]; 2] = [&[wind], &[attachments, contacts, &system.contact_system]];
+        let energies: [&[&dyn Energy]; 2] = [&[wind], &[attachments, contacts]];
+        let contact = (&system.contact_system as &dyn Energy, self.friction);
         let (first, restart) = (&system.first_unknown[..], Limits::default().restart);
         let solve = &mut work.coupled;
-        let cycles = solve.solve((bodies, first), (energies, x), &stop, (restart, self.limits.simd));
+        let cycles = solve.solve((bodies, first), (energies, contact, x), &stop, (restart, self.limits.simd));
         work.tally.cycles += cycles;
         work.tally.iterations += 1;
         self.iterations += 1;
@@ -201,6 +233,7 @@ impl StepRule for CoupledControl<'_> {
         let start = self.slope();
         let free = self.advance();
         self.norm = Some(self.shorten(free * start));
+        self.friction = self.better_friction(free, free * start);
         Ok(None)
     }
 }

@@ -30,10 +30,10 @@ impl PointBlocks {
         self.weights.clear();
     }
 
-    fn collect(&mut self, energies: &[&dyn Energy], x: &[DVec3]) {
+    fn collect(&mut self, energies: &[&dyn Energy], mode: HessianMode, x: &[DVec3]) {
         let Self { blocks, weights } = self;
         for energy in energies {
-            energy.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
+            energy.point_hessians(x, mode, &mut |point, block| {
                 weights.extend_from_slice(point);
                 blocks.push((weights.len() as u32, block));
             });
@@ -68,20 +68,21 @@ pub(super) struct CoupledSolve {
 }
 
 impl CoupledSolve {
-    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles. Of the energies, the second list is
-    /// stiff on few points.
+    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles. Of the energies, the second list
+    /// and contact are stiff on few points.
     pub(super) fn solve(
         &mut self,
         (bodies, first_unknown): (&mut [LatticeBody], &[u32]),
-        ([soft, stiff], x): ([&[&dyn Energy]; 2], &[DVec3]),
+        ([soft, stiff], contact, x): ([&[&dyn Energy]; 2], (&dyn Energy, HessianMode), &[DVec3]),
         stop: &StopRule,
         (restart, simd): (usize, Simd),
     ) -> u32 {
         let Self { points, stiffened, moved, answers, packed, gmres } = self;
         points.clear();
-        points.collect(soft, x);
+        points.collect(soft, HessianMode::PsdProjected, x);
         let first_stiff = points.blocks.len();
-        points.collect(stiff, x);
+        points.collect(stiff, HessianMode::PsdProjected, x);
+        points.collect(&[contact.0], contact.1, x);
         stiffened.update((bodies, first_unknown), points.iter(first_stiff), simd);
         moved.resize(x.len(), DVec3::ZERO);
         answers.resize(x.len(), DVec3::ZERO);

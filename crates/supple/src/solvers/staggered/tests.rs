@@ -92,6 +92,38 @@ fn the_operator_is_exactly_symmetric_on_any_cells() {
     }
 }
 
+/// A box with one cell on top, which has faces with an equation along the vertical alone.
+fn box_with_a_knob() -> Lattice {
+    let knob = |[x, y, z]: [i32; 3]| [x, y, z] == [2, 4, 1];
+    Lattice::new([5, 5, 4], |at| if at[1] < 4 || knob(at) { Cell::Interior } else { Cell::Exterior })
+}
+
+#[test]
+fn the_mass_of_a_free_body_is_exact_along_each_axis() {
+    let free_ball = |size: usize| {
+        let fixed = ball(size);
+        Lattice::new([size; 3], |at| match fixed.cells()[fixed.index(at)] {
+            Cell::Exterior => Cell::Exterior,
+            _ => Cell::Interior,
+        })
+    };
+    for fine in [free_ball(7), free_ball(12), box_with_a_knob()] {
+        let coarse = fine.coarser();
+        let fill = fine.coarser_fill(None, &coarse);
+        for (lattice, fill) in [(&fine, None), (&coarse, Some(&fill[..]))] {
+            let operator = LatticeOperator { lattice, fill, coefficients: coefficients(0.45, 1.0, 0.3) };
+            let of_axis = |axis: usize| {
+                let all = unknowns(lattice).into_iter().filter(move |u| u.0 == axis);
+                all.map(|(_, cell)| operator.mass(axis, cell)).sum::<f64>()
+            };
+            let cells = fine.interior_cells() as f64 / if fill.is_some() { 8.0 } else { 1.0 };
+            for axis in 0..3 {
+                assert!((of_axis(axis) / cells - 1.0).abs() < 1e-6, "{axis}: {} {cells}", of_axis(axis));
+            }
+        }
+    }
+}
+
 /// Rows of `-L_phi + G D^-1 G^T`, dense.
 fn eliminated(operator: &LatticeOperator<'_>) -> Vec<Vec<f64>> {
     let all = unknowns(operator.lattice);

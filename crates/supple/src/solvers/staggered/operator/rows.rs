@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! P_ii = 2 D_i phi_i - p,   P_ij = D_j phi_i + D_i phi_j          D: central differences over the spacing
-//! phi_i:  sum_j D_j P_ij - inertia phi_i = f_i
+//! phi_i:  sum_j D_j P_ij - inertia mass phi_i = f_i
 //! p:      sum_i D_i phi_i + compressibility p = g
 //! ```
 //!
 //! A stress that touches a traction variable is known and drops out of the equations of the unknowns: its weight here is zero.
 //! Where `P_ii` is known, `D_i phi_i` becomes `p / 2` in the pressure's equation. So the matrix is symmetric, its upper
 //! left part negative definite, its lower right part diagonal and positive.
+//!
+//! Inertia is lumped ([`LatticeOperator::mass`]): the sum of a component's masses is the mass of the body, also where the displacements on its
+//! outermost faces have no equation.
 //!
 //! Lengths are in cells of the finest lattice and stresses in shear moduli, so that the shear modulus and the finest
 //! spacing are 1. Beyond the paper, a stress of a coarse cell is weighted by the fill fraction of the cell.
@@ -107,6 +110,38 @@ impl LatticeOperator<'_> {
         if self.fill.is_none() { 1.0 } else { around.iter().map(|c| self.filled(*c)).sum::<f64>() / 4.0 }
     }
 
+    /// The mass at the displacement of an unknown, over that of a full cell. Each cell gives half of its mass to either face normal to an axis.
+    /// A face with a traction condition has no equation: the opposite one takes both halves. Where both have, as on a ridge of one cell,
+    /// the cells beside it take its mass. So the mass of a body is exact along each axis, unless a part has no displacement along it at all.
+    pub fn mass(&self, axis: usize, cell: usize) -> f64 {
+        self.mass_per_face(axis, cell) + self.mass_per_face(axis, cell - self.lattice.strides()[axis])
+    }
+
+    /// What an interior cell gives to each of its faces normal to an axis that have an equation or are prescribed.
+    fn mass_per_face(&self, axis: usize, cell: usize) -> f64 {
+        let is_ridge = |beside: &usize| self.faces(axis, *beside) == 0;
+        let given = |ridge: usize| {
+            let takers = self.beside(axis, ridge).filter(|beside| !is_ridge(beside)).count();
+            self.filled(ridge) / takers as f64
+        };
+        let of_ridges: f64 = self.beside(axis, cell).filter(is_ridge).map(given).sum();
+        (self.filled(cell) + of_ridges) / self.faces(axis, cell) as f64
+    }
+
+    /// How many faces of an interior cell normal to an axis have no traction condition.
+    fn faces(&self, axis: usize, cell: usize) -> usize {
+        let (cells, step) = (self.lattice.cells(), self.lattice.strides()[axis]);
+        [cell - step, cell + step].iter().filter(|next| cells[**next] != Cell::Exterior).count()
+    }
+
+    /// The interior cells beside a cell, across an axis.
+    fn beside(&self, axis: usize, cell: usize) -> impl Iterator<Item = usize> + '_ {
+        let (cells, strides) = (self.lattice.cells(), self.lattice.strides());
+        let all =
+            (0..3).filter(move |j| *j != axis).flat_map(move |j| [cell - strides[j], cell + strides[j]]);
+        all.filter(move |beside| cells[*beside] == Cell::Interior)
+    }
+
     /// Whether the row of an unknown is that of an unbounded body, with prescribed values counted as zeros.
     pub fn is_uniform(&self, field: usize, cell: usize) -> bool {
         let strides = self.lattice.strides();
@@ -172,8 +207,7 @@ impl LatticeOperator<'_> {
                 row.add(self.offset(j, step - strides[i]), -weight);
             }
         }
-        let filled = 0.5 * (self.filled(cell) + self.filled(shifted(-strides[i])));
-        row.add(self.offset(i, 0), -self.coefficients.inertia * filled);
+        row.add(self.offset(i, 0), -self.coefficients.inertia * self.mass(i, cell));
     }
 
     fn add_pressure_row(&self, cell: usize, row: &mut Row) {
