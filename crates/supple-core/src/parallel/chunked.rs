@@ -80,6 +80,17 @@ impl<R: Send> Found<R> {
         self.for_each_list(parts.len(), |part, found| fill(&parts[part], found));
     }
 
+    /// Refills one list per chunk of another search: `fill` appends what it finds in a chunk of that number to its list.
+    pub fn fill_chunks(&mut self, count: usize, fill: impl Fn(usize, &mut Vec<R>) + Sync) {
+        self.for_each_list(count, |chunk, found| {
+            fill(chunk, found);
+            // The next search may find more, and must not allocate then.
+            if !found.is_empty() {
+                found.reserve(CHUNK.saturating_sub(found.len()));
+            }
+        });
+    }
+
     fn for_each_list(&mut self, count: usize, fill: impl Fn(usize, &mut Vec<R>) + Sync) {
         self.used = count;
         if self.chunks.len() < count {
@@ -101,6 +112,16 @@ impl<R> Found<R> {
     /// Whether there are no results.
     pub fn is_empty(&self) -> bool {
         self.chunks[..self.used].iter().all(Vec::is_empty)
+    }
+
+    /// The number of chunks of the last search.
+    pub fn chunks(&self) -> usize {
+        self.used
+    }
+
+    /// The results of a chunk of [`CHUNK`] points.
+    pub fn chunk(&self, chunk: usize) -> &[R] {
+        &self.chunks[chunk]
     }
 
     /// The results, in the order of the points.

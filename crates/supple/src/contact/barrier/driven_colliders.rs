@@ -203,7 +203,7 @@ impl ContactSystem {
     ) -> Result<f64, Error> {
         let slack = 2.0 * self.obstacles.deviation(self.pose, pose)?;
         let mut found = std::mem::take(self.found_mut());
-        let Detection { candidates, from: at, to: next, boxes, .. } = &mut found;
+        let Detection { candidates, from: at, to: next, near_ways, .. } = &mut found;
         let ContactProperties { surfaces, points, .. } = &self.properties;
         let part = |v: usize, part: f64| from[v].lerp(to[v], part);
         for (i, (at, next)) in resized(at, next, points.len()).enumerate() {
@@ -218,7 +218,7 @@ impl ContactSystem {
         next[bodies..].copy_from_slice(&driven);
         driven.copy_from_slice(&at[bodies..]);
         self.driven = driven;
-        let free = self.free_displacement((candidates, boxes), [at, next], [self.pose, pose], slack);
+        let free = self.free_displacement((candidates, near_ways), [at, next], [self.pose, pose], slack);
         *self.found_mut() = found;
         Ok(free)
     }

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::solid_boxes::SolidBoxes;
+use super::near_solids::NearSolids;
 use super::{ContactProperties, ContactSystem, Detection, place};
 use crate::body::Embedding;
 use crate::contact::Candidates;
@@ -20,11 +20,11 @@ impl ContactSystem {
         }
         let points = &self.properties.points;
         let mut found = self.lock();
-        let Detection { candidates, from: at, to: end, boxes, .. } = &mut *found;
+        let Detection { candidates, from: at, to: end, near_ways, .. } = &mut *found;
         place(points, from, &self.driven, at);
         place(points, to, &self.driven, end);
         let bounded = bound_displacement(at, end, self.properties.surfaces.body_points());
-        bounded * self.free_displacement((candidates, boxes), [at, end], [self.pose; 2], 0.0)
+        bounded * self.free_displacement((candidates, near_ways), [at, end], [self.pose; 2], 0.0)
     }
 
     /// Calls `visit` with the unknowns of every pair that would meet on the straight displacement between two states, and with the
@@ -35,8 +35,16 @@ impl ContactSystem {
         }
         let points = &self.properties.points;
         let mut found = self.lock();
-        let Detection { candidates, from: at, to: end, collisions, solid_collisions, vertices, .. } =
-            &mut *found;
+        let Detection {
+            candidates,
+            from: at,
+            to: end,
+            collisions,
+            solid_collisions,
+            vertices,
+            near_ways,
+            ..
+        } = &mut *found;
         place(points, from, &self.driven, at);
         place(points, to, &self.driven, end);
         let bodies = self.properties.surfaces.body_points();
@@ -44,7 +52,7 @@ impl ContactSystem {
             return false;
         }
         candidates.collisions(&self.properties.surfaces, self.widest(), [at, end], collisions);
-        self.find_solid_collisions([at, end], solid_collisions);
+        self.find_solid_collisions([at, end], near_ways, solid_collisions);
         for Collision { points: of, free } in collisions.iter().chain(solid_collisions.iter()) {
             distinct_unknowns(points, of, vertices);
             visit(vertices, *free);
@@ -53,25 +61,33 @@ impl ContactSystem {
     }
 
     /// Finds the vertices and triangles that meet a sphere, capsule or plane where it is now.
-    fn find_solid_collisions(&self, way: [&[DVec3]; 2], collisions: &mut Found<Collision>) {
+    fn find_solid_collisions(
+        &self,
+        way: [&[DVec3]; 2],
+        near: &mut NearSolids,
+        collisions: &mut Found<Collision>,
+    ) {
         let surfaces = &self.properties.surfaces;
-        let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
-        let count = if self.solids.is_empty() { 0 } else { bodies + triangles.len() };
-        collisions.look(count, |i, list| {
-            for &(index, solid) in &self.solids {
+        let still = self.solids.iter().map(|(_, solid)| [*solid; 2]);
+        near.update(surfaces, still, way, self.widest());
+        let (near, triangles) = (&*near, surfaces.body_triangles());
+        let [of_vertices, of_triangles] = near.chunks();
+        collisions.fill_chunks(of_vertices + of_triangles, |chunk, list| {
+            let listed = match chunk.checked_sub(of_vertices) {
+                None => near.vertices(chunk),
+                Some(chunk) => near.triangles(chunk),
+            };
+            list.extend(listed.iter().filter_map(|&[i, k]| {
+                let (index, solid) = self.solids[k as usize];
                 let still = SolidWay { start: solid, stop: solid, slack: 0.0 };
-                let collision = match i.checked_sub(bodies) {
-                    None => (self.free_vertex(i, index as usize, &still, way, 1.0), [i as u32; 4]),
-                    Some(t) => {
-                        let [a, b, c] = triangles[t];
-                        (self.free_triangle([a, b, c], index as usize, &still, way, 1.0), [a, b, c, a])
-                    }
+                let (free, points) = if chunk < of_vertices {
+                    (self.free_vertex(i as usize, index as usize, &still, way, 1.0), [i; 4])
+                } else {
+                    let [a, b, c] = triangles[i as usize];
+                    (self.free_triangle([a, b, c], index as usize, &still, way, 1.0), [a, b, c, a])
                 };
-                let (free, points) = collision;
-                if free < 1.0 {
-                    list.push(Collision { points, free });
-                }
-            }
+                (free < 1.0).then_some(Collision { points, free })
+            }));
         });
     }
 
@@ -127,17 +143,14 @@ impl ContactSystem {
     /// The collision-free fraction of a displacement of all points, and of the colliders between two fractions of the step.
     pub(super) fn free_displacement(
         &self,
-        (candidates, boxes): (&mut Candidates, &mut SolidBoxes),
+        (candidates, near): (&mut Candidates, &mut NearSolids),
         [at, end]: [&[DVec3]; 2],
         poses: [f64; 2],
         slack: f64,
     ) -> f64 {
         let ContactProperties { surfaces, .. } = &self.properties;
         let free = candidates.collision_free_step(surfaces, self.widest(), [at, end], slack);
-        if !self.solids.is_empty() {
-            boxes.fill(surfaces, [at, end]);
-        }
-        free.min(self.free_of_solids([at, end], boxes, poses, slack, free))
+        free.min(self.free_of_solids([at, end], near, poses, slack, free))
     }
 
     /// The largest activation distance.
@@ -149,32 +162,43 @@ impl ContactSystem {
     fn free_of_solids(
         &self,
         [at, end]: [&[DVec3]; 2],
-        boxes: &SolidBoxes,
+        near: &mut NearSolids,
         poses: [f64; 2],
         slack: f64,
         until: f64,
     ) -> f64 {
         let surfaces = &self.properties.surfaces;
         let bodies = surfaces.body_points();
+        let way = |&(index, solid): &(u32, Solid)| {
+            let pose =
+                |driven: &[DVec3], pose| self.obstacles.solid(index as usize, driven, pose).unwrap_or(solid);
+            [pose(&at[bodies..], poses[0]), pose(&end[bodies..], poses[1])]
+        };
+        near.update(surfaces, self.solids.iter().map(way), [at, end], self.widest() + slack);
+        let near = &*near;
         let mut least = until;
-        for index in 0..self.obstacles.len() {
-            let Some(start) = self.obstacles.solid(index, &at[bodies..], poses[0]) else { continue };
-            let Some(stop) = self.obstacles.solid(index, &end[bodies..], poses[1]) else { continue };
+        for (k, entry) in self.solids.iter().enumerate() {
+            let ([start, stop], index) = (way(entry), entry.0 as usize);
             let way = SolidWay { start, stop, slack };
-            let near = self.widest() + slack;
+            let of_solid = |listed: &[[u32; 2]], until: f64, free: &dyn Fn(usize, f64) -> f64| {
+                let own = listed.iter().filter(|[_, solid]| *solid == k as u32);
+                own.fold(until, |until, &[i, _]| free(i as usize, until))
+            };
+            let free_vertex = |p: usize, until: f64| self.free_vertex(p, index, &way, [at, end], until);
             let of_vertices = |range: std::ops::Range<usize>| {
-                let met = range.filter(|&p| boxes.vertex_may_meet(p, [&start, &stop], near));
-                met.fold(least, |until, p| self.free_vertex(p, index, &way, [at, end], until))
+                of_solid(near.vertices(range.start / CHUNK), least, &free_vertex)
             };
-            least = parallel::fold(bodies, CHUNK, least, of_vertices, f64::min);
+            let free = parallel::fold(bodies, CHUNK, least, of_vertices, f64::min);
             let triangles = surfaces.body_triangles();
+            let free_triangle =
+                |t: usize, until: f64| self.free_triangle(triangles[t], index, &way, [at, end], until);
             let of_triangles = |range: std::ops::Range<usize>| {
-                let met = range.filter(|&t| boxes.triangle_may_meet(t, [&start, &stop], near));
-                met.fold(least, |until, t| self.free_triangle(triangles[t], index, &way, [at, end], until))
+                of_solid(near.triangles(range.start / CHUNK), free, &free_triangle)
             };
-            if matches!(start, Solid::Round { .. }) {
-                least = parallel::fold(triangles.len(), CHUNK, least, of_triangles, f64::min);
-            }
+            least = match start {
+                Solid::Round { .. } => parallel::fold(triangles.len(), CHUNK, free, of_triangles, f64::min),
+                Solid::HalfSpace { .. } => free,
+            };
         }
         least
     }

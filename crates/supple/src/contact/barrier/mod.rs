@@ -38,10 +38,10 @@ mod forces;
 mod free_displacement;
 mod lagged_friction;
 mod linearised;
+mod near_solids;
 mod normal_contacts;
 mod pinch;
 mod potential;
-mod solid_boxes;
 mod start_gaps;
 mod state_recorder;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 use glam::DVec3;
 
+use super::near_solids::NearSolids;
 use super::potential::{Mollifier, barrier, repulsion};
-use super::solid_boxes::SolidBoxes;
 use super::{ContactProperties, ContactSystem, place};
 use crate::contact::broad_phase::candidates::Collision;
 use crate::contact::collider::obstacles::Solid;
@@ -33,7 +33,9 @@ pub(super) struct Detection {
     pub(super) unknowns: Vec<DVec3>,
     pub(super) weights: Vec<(u32, f64)>,
     pub(super) sums: PointHessians,
-    pub(super) boxes: SolidBoxes,
+    /// What is near spheres, capsules and planes at some positions, and on displacements.
+    pub(super) near_solids: NearSolids,
+    pub(super) near_ways: NearSolids,
     /// Pairs that would meet on a displacement, those with spheres, capsules and planes, and the unknowns of one of them.
     pub(super) collisions: Found<Collision>,
     pub(super) solid_collisions: Found<Collision>,
@@ -119,8 +121,9 @@ impl ContactSystem {
     pub(super) fn normal_contacts(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
         let ContactProperties { surfaces, points, .. } = &self.properties;
         let mut found = self.lock();
-        let Detection { candidates, at, normal_contacts, solid_contacts, known, from: next, boxes, .. } =
-            &mut *found;
+        let Detection {
+            candidates, at, normal_contacts, solid_contacts, known, from: next, near_solids, ..
+        } = &mut *found;
         place(points, x, &self.driven, next);
         // A step evaluates value, gradient and Hessian at the same positions.
         if *known && at == next {
@@ -136,31 +139,29 @@ impl ContactSystem {
                 normal_contacts.push(self.normal_contact(candidate, &closest, at));
             },
         );
-        self.find_solid_contacts(at, boxes, solid_contacts);
+        self.find_solid_contacts(at, near_solids, solid_contacts);
         *known = true;
         found
     }
 
     /// Finds the contacts with spheres, capsules and planes at the points' positions.
-    fn find_solid_contacts(&self, at: &[DVec3], boxes: &mut SolidBoxes, contacts: &mut Found<NormalContact>) {
+    fn find_solid_contacts(&self, at: &[DVec3], near: &mut NearSolids, contacts: &mut Found<NormalContact>) {
         let surfaces = &self.properties.surfaces;
-        let (bodies, triangles) = (surfaces.body_points(), surfaces.body_triangles());
-        let count = if self.solids.is_empty() { 0 } else { bodies + triangles.len() };
-        if count > 0 {
-            boxes.fill(surfaces, [at, at]);
-        }
-        let (boxes, widest) = (&*boxes, self.widest());
-        contacts.look(count, |i, list| {
-            for (index, solid) in &self.solids {
-                let index = *index as usize;
-                match i.checked_sub(bodies) {
-                    None if boxes.vertex_may_meet(i, [solid; 2], widest) => {
-                        list.extend(self.vertex_contact(i as u32, index, *solid, at));
+        let still = self.solids.iter().map(|(_, solid)| [*solid; 2]);
+        near.update(surfaces, still, [at, at], self.widest());
+        let (near, triangles) = (&*near, surfaces.body_triangles());
+        let [of_vertices, of_triangles] = near.chunks();
+        contacts.fill_chunks(of_vertices + of_triangles, |chunk, list| {
+            match chunk.checked_sub(of_vertices) {
+                None => list.extend(near.vertices(chunk).iter().filter_map(|&[p, k]| {
+                    let (index, solid) = self.solids[k as usize];
+                    self.vertex_contact(p, index as usize, solid, at)
+                })),
+                Some(chunk) => {
+                    for &[t, k] in near.triangles(chunk) {
+                        let (index, solid) = self.solids[k as usize];
+                        self.add_triangle_contacts(triangles[t as usize], (index as usize, solid), at, list);
                     }
-                    Some(t) if boxes.triangle_may_meet(t, [solid; 2], widest) => {
-                        self.add_triangle_contacts(triangles[t], (index, *solid), at, list);
-                    }
-                    _ => {}
                 }
             }
         });
