@@ -490,3 +490,24 @@ fn conjugate_gradients_with_cycles_solve_to_rounding() {
     println!("{} iterations", outcome.iterations);
     assert!(outcome.relative_residual <= 1e-10, "{outcome:?}");
 }
+
+/// A barrier's stiffness grows without bound as its gap closes. Contacts that are many orders stiffer than flesh leave the coarsest level
+/// definite.
+#[test]
+fn contacts_of_any_stiffness_leave_the_coarsest_level_definite() {
+    let tree = bumpy(20).tree;
+    let tissue = random_tissue(&tree, 3);
+    for stiffness in [1e4, 1e7, 1e10, 1e13] {
+        let mut multigrid = hierarchy(&tree, &tissue);
+        multigrid.linearise(&tree.node_places(), 0.0);
+        multigrid.set_inertia(vec![0.001; tree.nodes().len()]);
+        multigrid.clear_springs();
+        let mut noise = Noise(5);
+        for e in (0..tree.elements().len()).step_by(20) {
+            let normal = noise.vector().normalize();
+            let outer = DMat3::from_cols(normal.x * normal, normal.y * normal, normal.z * normal);
+            multigrid.add_spring(&tree.weights(e, [0.5; 3]), stiffness * outer);
+        }
+        assert!(multigrid.prepare(true).is_ok(), "{stiffness:e}");
+    }
+}

@@ -3,6 +3,9 @@
 //!
 //! Energies at points (attachments, contact, friction, wind) are springs on every level. Isotropic ones at a single
 //! node, inertia in particular, are one number per node.
+//!
+//! A cycle that is not positive definite is damped more. Where that does not help either, since stiffnesses differ by more than the single
+//! precision of its levels resolves, the diagonal is the preconditioner: slow, but always definite.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +20,10 @@ use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::multigrid::Multigrid;
 use crate::solvers::octree::options::OctreeOptions;
-use supple_linear::{BlockPattern, ConjugateGradient, LinearTermination, Regions, SolverState, StopRule};
+use supple_linear::{
+    BlockJacobi, BlockPattern, ConjugateGradient, LinearTermination, Preconditioner, Regions, SolverState,
+    StopRule,
+};
 use supple_mesh::octree::Octree;
 
 /// How often the damping is increased if a cycle is not positive definite.
@@ -30,6 +36,8 @@ const MOST_TIGHT_ITERATIONS: usize = 2000;
 pub(crate) struct OctreeNewton {
     forest: Arc<Forest>,
     multigrid: Multigrid,
+    /// In place of a cycle that is not positive definite.
+    diagonal: BlockJacobi,
     iteration: ConjugateGradient,
     stop: StopRule,
     work: DescentWorkspace,
@@ -55,6 +63,7 @@ impl OctreeNewton {
         Ok(Self {
             forest: forest.clone(),
             multigrid,
+            diagonal: BlockJacobi::default(),
             iteration: ConjugateGradient::default(),
             stop: StopRule::tolerance(options.tolerance, options.max_iterations as usize),
             work: DescentWorkspace::new(pattern, nodes),
@@ -112,7 +121,7 @@ impl OctreeNewton {
     /// Computes the direction.
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         let started = Instant::now();
-        let Self { work, rhs, direction, multigrid, iteration, .. } = self;
+        let Self { work, rhs, direction, multigrid, diagonal, iteration, .. } = self;
         let is_spread = !rhs.is_empty();
         for (&node, gradient) in work.vertices.iter().zip(&work.gradient).filter(|_| is_spread) {
             rhs[node as usize] = *gradient;
@@ -121,16 +130,23 @@ impl OctreeNewton {
             if is_spread { (&*rhs, &mut *direction) } else { (&work.gradient, &mut work.direction) };
         let stop = StopRule { deadline: descent.limits.deadline, ..self.stop };
         let operator = multigrid.operator();
+        let mut solve_with = |preconditioner: &mut dyn Preconditioner| {
+            solution.fill(DVec3::ZERO);
+            let solved = iteration.solve(&operator, preconditioner, rhs, solution, &stop);
+            descent.outcome.linear_iterations += solved.iterations as u32;
+            solved.end
+        };
         let mut end = LinearTermination::IndefinitePreconditioner;
         for _ in 0..MORE_DAMPING {
-            solution.fill(DVec3::ZERO);
-            let solved = iteration.solve(&operator, multigrid, rhs, solution, &stop);
-            descent.outcome.linear_iterations += solved.iterations as u32;
-            end = solved.end;
+            end = solve_with(multigrid);
             if end != LinearTermination::IndefinitePreconditioner {
                 break;
             }
             multigrid.damp_more();
+        }
+        if end == LinearTermination::IndefinitePreconditioner {
+            diagonal.update(&operator)?;
+            end = solve_with(diagonal);
         }
         descent.outcome.solve_time += started.elapsed();
         for (&node, to) in work.vertices.iter().zip(&mut work.direction).filter(|_| is_spread) {
@@ -141,7 +157,7 @@ impl OctreeNewton {
         match end {
             LinearTermination::NotFinite | LinearTermination::IndefinitePreconditioner => {
                 Err(MinimiseError::Unsolvable(
-                    "the octree's system could not be solved: stiffnesses differ by more than single precision allows",
+                    "the octree's system could not be solved: stiffnesses are not finite in single precision",
                 ))
             }
             _ => Ok(()),
@@ -196,6 +212,7 @@ impl SolverState for OctreeNewton {
 
     fn bytes(&self) -> usize {
         self.multigrid.bytes()
+            + self.diagonal.bytes()
             + self.iteration.bytes()
             + 24 * (self.rhs.len() + self.direction.len())
             + 8 * self.inertia.capacity()

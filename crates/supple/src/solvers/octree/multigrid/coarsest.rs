@@ -9,8 +9,13 @@ use crate::solvers::octree::element::springs::matrix;
 use crate::solvers::octree::multigrid::level::OctreeOperator;
 use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, LinearError, Simd};
 
-/// Added to the diagonal, as a fraction of it: an unconstrained body has rigid motions without stiffness.
+/// Added to the diagonal, as a fraction of the largest entry that flesh and masses have: an unconstrained body has rigid motions without
+/// stiffness. Springs do not count, since a shift that is small next to the stiffest contact would hold all flesh in place.
 const REGULARISATION: f64 = 1e-9;
+/// If rounding still leaves a pivot that is not positive, the shift grows by this factor, and is at least this fraction of the largest
+/// entry of all.
+const GROWTH: f64 = 1e3;
+const ROUNDING: f64 = 1e-13;
 
 /// Blocks between pairs of nodes, in the order in which pairs first occur. Thousands of contacts couple the few nodes of the
 /// coarsest level in the same pattern: their blocks are summed before they go into the matrix.
@@ -94,12 +99,24 @@ impl CoarsestSolver {
         self.sweeps
     }
 
-    /// Factorises the operator's matrix; `false` if it is not positive definite.
+    /// Factorises the operator's matrix, with as small a shift of its diagonal as makes it definite; `false` if none does, since some of it is
+    /// not finite.
     pub(crate) fn update(&mut self, operator: &OctreeOperator) -> bool {
         let (Some(factor), Some(matrix)) = (&mut self.factor, &mut self.matrix) else { return true };
-        assemble(operator, &self.conforming, &mut self.couplings, matrix);
-        factor.forget();
-        factor.factorise(matrix) == Factorisation::Done
+        let flesh = assemble(operator, &self.conforming, &mut self.couplings, matrix);
+        let largest = matrix.largest_diagonal();
+        let mut shift = REGULARISATION * flesh;
+        loop {
+            matrix.shift_diagonal(shift);
+            factor.forget();
+            if factor.factorise(matrix) == Factorisation::Done {
+                return true;
+            }
+            if shift >= largest {
+                return false;
+            }
+            shift = (GROWTH * shift).max(ROUNDING * largest);
+        }
     }
 
     /// `x = A⁻¹ b`.
@@ -125,12 +142,13 @@ impl CoarsestSolver {
     }
 }
 
+/// Writes the operator's matrix; returns the largest entry on the diagonal without springs.
 fn assemble(
     operator: &OctreeOperator,
     conforming: &[[u32; 8]],
     couplings: &mut Couplings,
     to: &mut BlockMatrix,
-) {
+) -> f64 {
     let is_free = |node: u32| !operator.fixed.get(node as usize).copied().unwrap_or(false);
     to.clear();
     couplings.clear();
@@ -149,8 +167,9 @@ fn assemble(
         let inertia = if is_free(node as u32) { inertia } else { &1.0 };
         to.add_diagonal(node as u32, DMat3::from_diagonal(DVec3::splat(f64::from(*inertia))));
     }
-    for (point, h) in operator.springs.iter() {
-        let h = matrix(h);
+    let flesh = to.largest_diagonal();
+    for (point, factor) in operator.springs.iter() {
+        let h = matrix(factor);
         for (i, &(a, wa)) in point.iter().enumerate() {
             to.add_diagonal(a, f64::from(wa * wa) * h);
             for &(b, wb) in &point[..i] {
@@ -159,5 +178,5 @@ fn assemble(
         }
     }
     couplings.blocks.iter().for_each(|([a, b], block)| to.add_pair(*a, *b, *block));
-    to.shift_diagonal(REGULARISATION * to.largest_diagonal());
+    flesh
 }

@@ -255,7 +255,7 @@ impl Multigrid {
             true => Ok(()),
             false => Err(LinearError::NotPositiveDefinite {
                 solver: "octree",
-                found: "the coarsest level is not positive definite",
+                found: "the coarsest level is not finite or not positive definite",
             }),
         }
     }
