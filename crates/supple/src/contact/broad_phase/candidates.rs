@@ -132,6 +132,8 @@ pub struct Candidates {
     /// The boxes of the other patches, and the positions of colliders that they are for.
     collider_boxes: Vec<Aabb>,
     collider_boxes_at: Vec<DVec3>,
+    /// The positions of colliders at rest that their shapes are for.
+    collider_shapes_at: Vec<DVec3>,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// The positions for which the cached list was built; empty without one.
@@ -398,12 +400,27 @@ impl Candidates {
         true
     }
 
+    /// Finds the shapes of all patches on the displacement. Those of colliders at rest stay as they are: motions are then relative to them.
     fn find_shapes(&mut self) {
-        let Self { patches, shapes, from, moves, .. } = self;
+        let Self { patches, shapes, from, moves, of_bodies, body_points, collider_shapes_at, .. } = self;
+        let at_rest = moves[*body_points..].iter().all(|way| *way == DVec3::ZERO);
         let sum = |range: std::ops::Range<usize>| moves[range].iter().sum::<DVec3>();
-        let common = parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64;
+        let common = match at_rest && *of_bodies < patches.len() {
+            true => DVec3::ZERO,
+            false => parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64,
+        };
         let shape = |patch: &Patch| Shape::new(patch, from, moves, common);
+        let are_known = at_rest && *collider_shapes_at == from[*body_points..];
+        if are_known && shapes.len() == patches.len() {
+            let own = shapes[..*of_bodies].par_iter_mut().zip(&*patches);
+            own.with_min_len(PATCHES).for_each(|(own, patch)| *own = shape(patch));
+            return;
+        }
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
+        collider_shapes_at.clear();
+        if at_rest {
+            collider_shapes_at.extend_from_slice(&from[*body_points..]);
+        }
     }
 
     /// Finds the boxes of colliders at the start of the displacement, unless they are where they were.
