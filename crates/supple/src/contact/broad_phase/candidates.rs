@@ -20,6 +20,7 @@ use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_pat
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
 use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact_within};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
+use crate::contact::intersection::tangle::Looseness;
 use crate::contact::released::Released;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
@@ -150,8 +151,8 @@ pub struct Candidates {
     moves: Vec<DVec3>,
     made: bool,
     drifts: Drifts,
-    /// Tangled points: pairs of only such points are left out. Empty without any.
-    loose: Vec<bool>,
+    /// What may pass through what; empty if nothing may.
+    loose: Vec<Looseness>,
     /// What is left out of contact with colliders.
     released: Released,
 }
@@ -200,8 +201,8 @@ impl Candidates {
         }
     }
 
-    /// Excludes pairs of these points; none for an empty list.
-    pub fn set_loose(&mut self, loose: &[bool]) {
+    /// Excludes pairs of points that are all loose, if one of them is astray; none for an empty list.
+    pub fn set_loose(&mut self, loose: &[Looseness]) {
         if self.loose != loose {
             self.loose.clear();
             self.loose.extend_from_slice(loose);
@@ -647,7 +648,7 @@ impl Chunk {
 struct Search<'a> {
     surfaces: &'a Surfaces,
     thickness: f64,
-    loose: &'a [bool],
+    loose: &'a [Looseness],
     released: &'a Released,
     patches: &'a [Patch],
     of_bodies: usize,
@@ -680,7 +681,11 @@ impl Search<'_> {
     }
 
     fn is_loose(&self, points: [u32; 4]) -> bool {
-        !self.loose.is_empty() && points.iter().all(|&p| self.loose[p as usize])
+        if self.loose.is_empty() {
+            return false;
+        }
+        let of = points.map(|p| self.loose[p as usize]);
+        !of.contains(&Looseness::Firm) && of.contains(&Looseness::Astray)
     }
 }
 
