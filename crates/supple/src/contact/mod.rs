@@ -39,6 +39,6 @@ pub use intersection::collider_check::{ColliderCheck, ColliderCrossing};
 pub(crate) use intersection::enclosure::{EnclosedSpot, EnclosingMeshes, Enclosures, Parts};
 pub use intersection::inside::InsideCheck;
 pub(crate) use intersection::islands::Islands;
-pub use intersection::tangle::{Piercing, Tangle};
+pub use intersection::tangle::{Looseness, Piercing, Tangle};
 pub use released::Released;
 pub use surfaces::Surfaces;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use glam::{DVec3, dvec3};
+use glam::{DQuat, DVec3, dvec3};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::format::write_obj;
 use supple::mesh::generate::SphereShape;
@@ -225,8 +225,6 @@ fn a_sheet_that_dips_through_another_at_a_small_angle_comes_back() {
     let dip = grid(21, 0.3, |x, z| 3e-3 - 8e-3 * (-(x * x + z * z) / 0.0036).exp());
     let upper = Body::from_mesh("upper", dip).material("cotton").at([3e-4, 0.0, 2e-4]);
     let scene = Scene::builder().gravity(DVec3::ZERO).body(lower).body(upper).build().unwrap();
-    let crossing =
-        |simulation: &Simulation| simulation.scene_state().surfaces().crossings(simulation.positions()).len();
     let mut simulation = Simulation::new(scene.clone()).unwrap();
     assert!(crossing(&simulation) > 20, "{}", crossing(&simulation));
     make_steps(&mut simulation, 40);
@@ -359,4 +357,62 @@ fn an_unclean_start_is_bit_identical_for_any_threads_and_after_a_restored_state(
     second.restore(&first.save()).unwrap();
     make_steps(&mut second, 5);
     assert_eq!(second.state_hash(), hash);
+}
+
+/// The pairs of triangles that cross, by an independent test.
+fn crossing(simulation: &Simulation) -> usize {
+    simulation.scene_state().surfaces().crossings(simulation.positions()).len()
+}
+
+/// Two equal sheets that cross along their middle at an angle in degrees: both are divided into equal halves.
+fn crossed_sheets(degrees: f64) -> Scene {
+    const SIDE: u32 = 26;
+    // In the plane by a tenth of an edge, and out of it by a hundredth, so that nothing coincides.
+    let noise = |k: u32| f64::from(k.wrapping_mul(0x9e37_79b9) >> 16) / 65536.0 - 0.5;
+    let sheet = |name: &str, first: u32, angle: f64| {
+        let mut mesh = grid(SIDE, 0.5, |_, _| 0.0);
+        for (p, k) in mesh.positions.iter_mut().zip(first..) {
+            let off = dvec3(noise(3 * k), 0.1 * noise(3 * k + 1), noise(3 * k + 2));
+            *p = DQuat::from_rotation_z(angle) * (*p + 2e-3 * off);
+        }
+        Body::from_mesh(name, mesh).material("cotton")
+    };
+    let half = 0.5 * degrees.to_radians();
+    let [one, other] = [sheet("one", 0, -half), sheet("other", 5000, half)];
+    Scene::builder().gravity(DVec3::ZERO).body(one).body(other).build().unwrap()
+}
+
+/// The crossings of sheets after at most 100 steps, and the fastest that a vertex of one moved before they were apart, in m/s.
+fn part(scene: Scene) -> (usize, f64) {
+    let mut simulation = Simulation::new(scene).unwrap();
+    assert!(crossing(&simulation) > 50, "{}", crossing(&simulation));
+    let mut fastest = 0.0f64;
+    for _ in 0..100 {
+        let before = simulation.positions().to_vec();
+        let crossed = crossing(&simulation) > 0;
+        simulation.step(STEP).unwrap();
+        let moves = before.iter().zip(simulation.positions()).map(|(a, b)| a.distance(*b));
+        if crossed {
+            fastest = fastest.max(moves.fold(0.0, f64::max) / STEP);
+        }
+    }
+    (crossing(&simulation), fastest)
+}
+
+#[test]
+fn equal_sheets_that_cross_along_their_middle_part_slowly() {
+    for degrees in [2.0, 5.0] {
+        let (left, fastest) = part(crossed_sheets(degrees));
+        assert_eq!(left, 0, "at {degrees} degrees");
+        // Relative to each other they are bounded; each may swing by that itself.
+        assert!(fastest <= 2.0 * BOUND, "{fastest} m/s at {degrees} degrees");
+    }
+}
+
+#[test]
+fn sheets_that_cross_along_their_middle_are_parted_without_simulating() {
+    let scene = crossed_sheets(2.0);
+    let found = untangle(&scene, supple::linear::Simd::Auto, |_| {}).unwrap();
+    assert!(!found.before.is_empty());
+    assert_eq!(found.remains, Vec::<String>::new());
 }

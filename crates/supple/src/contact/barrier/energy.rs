@@ -27,8 +27,8 @@ impl ContactSystem {
             visit(&spring.points, &spring.weights, DMat3::from_diagonal(DVec3::splat(spring.stiffness)));
         }
         for limit in &self.speed_limits {
-            if let Some((_, _, hessian)) = limit.at(found.at[limit.point as usize]) {
-                visit(&[limit.point], &[1.0], hessian);
+            if let Some((_, _, hessian)) = limit.at(combine(&limit.points, &limit.weights, &found.at)) {
+                visit(&limit.points, &limit.weights, hessian);
             }
         }
     }
@@ -50,7 +50,10 @@ impl Energy for ContactSystem {
             let off = combine(&spring.points, &spring.weights, at) - spring.target;
             0.5 * spring.stiffness * off.length_squared()
         });
-        let limits = self.speed_limits.iter().filter_map(|limit| Some(limit.at(at[limit.point as usize])?.0));
+        let limits = self
+            .speed_limits
+            .iter()
+            .filter_map(|limit| Some(limit.at(combine(&limit.points, &limit.weights, at))?.0));
         barrier_energies
             + friction_energies.sum::<f64>()
             + untangling_energies.sum::<f64>()
@@ -75,8 +78,8 @@ impl Energy for ContactSystem {
             scatter(&spring.points, &spring.weights, spring.stiffness * off);
         }
         for limit in &self.speed_limits {
-            if let Some((_, force, _)) = limit.at(found.at[limit.point as usize]) {
-                scatter(&[limit.point], &[1.0], force);
+            if let Some((_, force, _)) = limit.at(combine(&limit.points, &limit.weights, &found.at)) {
+                scatter(&limit.points, &limit.weights, force);
             }
         }
         for contact in found.contacts() {

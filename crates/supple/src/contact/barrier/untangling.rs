@@ -12,7 +12,7 @@ use super::energy::on_unknowns;
 use super::normal_contacts::Detection;
 use super::{ContactProperties, ContactSystem, combine, place};
 use crate::contact::collider::obstacles::Solid;
-use crate::contact::{EnclosedSpot, Enclosures, Islands, PrimitivePair, Released, Tangle};
+use crate::contact::{EnclosedSpot, Enclosures, Islands, Looseness, PrimitivePair, Released, Tangle};
 use crate::energy::outer;
 use supple_core::state::{StateReader, StateWriter};
 use supple_core::{Aabb, Error};
@@ -46,12 +46,14 @@ pub(super) struct UntanglingSpring {
     pub(super) stiffness: f64,
 }
 
-/// What is inside a collider moves freely up to a distance in a step; beyond, a force holds it back that soon grows no further, so that what lets go
-/// of it does not make it jump, and what pushes it hard may move it.
+/// What is inside a collider, or on the wrong side of a surface, moves freely up to a distance in a step; beyond, a force holds it back that soon
+/// grows no further, so that what lets go of it does not make it jump, and what pushes it hard may move it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpeedLimit {
-    pub(super) point: u32,
-    /// Where it would be if it moved with the collider.
+    /// A vertex inside, four times, or one on the wrong side with the triangle nearest to it.
+    pub(super) points: [u32; 4],
+    pub(super) weights: [f64; 4],
+    /// Where `Σ wᵢ pᵢ` would be if the vertex moved with the collider or triangle.
     pub(super) from: DVec3,
     /// The distance.
     pub(super) free: f64,
@@ -61,7 +63,7 @@ pub(super) struct SpeedLimit {
 }
 
 impl SpeedLimit {
-    /// Energy, gradient and Hessian, which is positive semi-definite, for a point at `place`; nothing within the free distance.
+    /// Energy, gradient and Hessian, which is positive semi-definite, where `Σ wᵢ pᵢ` is `place`; nothing within the free distance.
     pub(super) fn at(&self, place: DVec3) -> Option<(f64, DVec3, DMat3)> {
         let off = place - self.from;
         let length = off.length();
@@ -173,10 +175,27 @@ impl ContactSystem {
         let mut spots = spots;
         spots.iter_mut().for_each(|spot| spot.locked |= self.pulled_for(spot) > GIVE_UP);
         let mut islands = Islands::find(surfaces, &between, at);
-        islands.points.iter().for_each(|p| tangle.loose[*p as usize] = true);
+        self.loosen(&islands, &between, at, &mut tangle.loose);
         let mut undecided = std::mem::take(&mut islands.undecided);
         undecided.extend(contours);
         Entanglement { tangle, spots, contours: undecided, islands }
+    }
+
+    /// Lets what is on the wrong side of a surface pass through it, and through nothing else. What is on the right side keeps its distance from
+    /// everything that is so too: however many triangles cross, no more do.
+    fn loosen(&self, islands: &Islands, between: &[[u32; 2]], at: &[DVec3], loose: &mut [Looseness]) {
+        let ContactProperties { surfaces, thickness, .. } = &self.properties;
+        let corners = |t: u32| surfaces.triangles[t as usize];
+        islands.points.iter().for_each(|p| loose[*p as usize] = Looseness::Near);
+        let mut stray = |p: u32| loose[p as usize] = Looseness::Astray;
+        islands.misplaced.iter().for_each(|misplaced| stray(misplaced.points[0]));
+        islands.undecided.as_flattened().iter().for_each(|t| corners(*t).into_iter().for_each(&mut stray));
+        let near = HARDLY_CLEAR * thickness;
+        for &[a, b] in between {
+            for (t, other) in [(corners(a), corners(b)), (corners(b), corners(a))] {
+                t.into_iter().filter(|p| vertex_to_triangle(*p, other, at) < near).for_each(&mut stray);
+            }
+        }
     }
 
     /// Collects what is released from colliders.
@@ -274,16 +293,20 @@ impl ContactSystem {
         }
     }
 
-    /// Limits the speed, relative to the collider, of every vertex that is inside in a step of `dt` seconds.
+    /// Limits the speed, relative to the collider or surface, of every vertex that is inside or on the wrong side in a step of `dt` seconds.
     pub(super) fn find_speed_limits(&self, dt: f64, at: &[DVec3], limits: &mut Vec<SpeedLimit>) {
-        let vertices = self.entanglement.spots.iter().filter_map(|spot| Some((spot, spot.vertex()?)));
-        limits.extend(vertices.map(|(spot, point)| SpeedLimit {
-            point,
-            from: at[point as usize] + spot.carried,
+        let limit = |points: [u32; 4], weights: [f64; 4], carried: DVec3| SpeedLimit {
+            points,
+            weights,
+            from: combine(&points, &weights, at) + carried,
             free: LIMITED_FROM * PUSH_SPEED * dt,
             onset: LIMIT_FORCE / LIMIT_STIFFNESS * PUSH_SPEED * dt,
-            stiffness: LIMIT_STIFFNESS * self.properties.stiffness[point as usize],
-        }));
+            stiffness: LIMIT_STIFFNESS * self.properties.stiffness[points[0] as usize],
+        };
+        let vertices = self.entanglement.spots.iter().filter_map(|spot| Some((spot, spot.vertex()?)));
+        limits.extend(vertices.map(|(spot, point)| limit([point; 4], [1.0, 0.0, 0.0, 0.0], spot.carried)));
+        let misplaced = self.entanglement.islands.misplaced.iter();
+        limits.extend(misplaced.map(|misplaced| limit(misplaced.points, misplaced.weights, DVec3::ZERO)));
     }
 
     /// For how many seconds a place was pulled out.

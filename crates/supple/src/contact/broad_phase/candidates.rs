@@ -20,6 +20,7 @@ use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_pat
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
 use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact_within};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
+use crate::contact::intersection::tangle::Looseness;
 use crate::contact::released::Released;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
@@ -132,6 +133,8 @@ pub struct Candidates {
     /// The boxes of the other patches, and the positions of colliders that they are for.
     collider_boxes: Vec<Aabb>,
     collider_boxes_at: Vec<DVec3>,
+    /// The positions of colliders at rest that their shapes are for.
+    collider_shapes_at: Vec<DVec3>,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// The positions for which the cached list was built; empty without one.
@@ -148,8 +151,8 @@ pub struct Candidates {
     moves: Vec<DVec3>,
     made: bool,
     drifts: Drifts,
-    /// Tangled points: pairs of only such points are left out. Empty without any.
-    loose: Vec<bool>,
+    /// What may pass through what; empty if nothing may.
+    loose: Vec<Looseness>,
     /// What is left out of contact with colliders.
     released: Released,
 }
@@ -198,8 +201,8 @@ impl Candidates {
         }
     }
 
-    /// Excludes pairs of these points; none for an empty list.
-    pub fn set_loose(&mut self, loose: &[bool]) {
+    /// Excludes pairs of points that are all loose, if one of them is astray; none for an empty list.
+    pub fn set_loose(&mut self, loose: &[Looseness]) {
         if self.loose != loose {
             self.loose.clear();
             self.loose.extend_from_slice(loose);
@@ -398,12 +401,27 @@ impl Candidates {
         true
     }
 
+    /// Finds the shapes of all patches on the displacement. Those of colliders at rest stay as they are: motions are then relative to them.
     fn find_shapes(&mut self) {
-        let Self { patches, shapes, from, moves, .. } = self;
+        let Self { patches, shapes, from, moves, of_bodies, body_points, collider_shapes_at, .. } = self;
+        let at_rest = moves[*body_points..].iter().all(|way| *way == DVec3::ZERO);
         let sum = |range: std::ops::Range<usize>| moves[range].iter().sum::<DVec3>();
-        let common = parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64;
+        let common = match at_rest && *of_bodies < patches.len() {
+            true => DVec3::ZERO,
+            false => parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64,
+        };
         let shape = |patch: &Patch| Shape::new(patch, from, moves, common);
+        let are_known = at_rest && *collider_shapes_at == from[*body_points..];
+        if are_known && shapes.len() == patches.len() {
+            let own = shapes[..*of_bodies].par_iter_mut().zip(&*patches);
+            own.with_min_len(PATCHES).for_each(|(own, patch)| *own = shape(patch));
+            return;
+        }
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
+        collider_shapes_at.clear();
+        if at_rest {
+            collider_shapes_at.extend_from_slice(&from[*body_points..]);
+        }
     }
 
     /// Finds the boxes of colliders at the start of the displacement, unless they are where they were.
@@ -630,7 +648,7 @@ impl Chunk {
 struct Search<'a> {
     surfaces: &'a Surfaces,
     thickness: f64,
-    loose: &'a [bool],
+    loose: &'a [Looseness],
     released: &'a Released,
     patches: &'a [Patch],
     of_bodies: usize,
@@ -663,7 +681,11 @@ impl Search<'_> {
     }
 
     fn is_loose(&self, points: [u32; 4]) -> bool {
-        !self.loose.is_empty() && points.iter().all(|&p| self.loose[p as usize])
+        if self.loose.is_empty() {
+            return false;
+        }
+        let of = points.map(|p| self.loose[p as usize]);
+        !of.contains(&Looseness::Firm) && of.contains(&Looseness::Astray)
     }
 }
 

@@ -3,18 +3,21 @@
 //!
 //! The edges that pass through triangles cut a surface into parts. Of the two parts at a cut edge the smaller one, an *island*, is on the wrong
 //! side, and each of its vertices returns through the nearest point of what it crosses. This needs neither an inside nor a
-//! normal that is well defined, so that sheets which cross at a small angle, in many islands, part too. Where a cut ends inside a surface
-//! both ends of its edges are in one part: there the length of the intersection decides (`tangle.rs`).
+//! normal that is well defined, so that sheets which cross at a small angle, in many islands, part too. Where both parts are large, the
+//! one that has least far to go returns (`contours.rs`). Where a cut ends inside a surface both ends of its edges are in one part: there
+//! the length of the intersection decides (`tangle.rs`).
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
+use crate::contact::intersection::contours::Contours;
 use crate::contact::intersection::enclosure::Parts;
+use crate::contact::intersection::extension::{edges, extend};
 use crate::contact::intersection::tangle::pierce;
 use crate::contact::surfaces::Surfaces;
 use supple_mesh::geometry::TriangleTree;
 
-/// The largest island, over the number of vertices of the body: a larger part is as right as the other one.
+/// The largest island, over the number of vertices of the body: a larger part is as right as the other one, so that the way to go decides.
 const LARGEST: f64 = 0.25;
 
 /// How many rings of triangles around the cut of an island with `n` vertices may be what it crosses, over the square root of `n`.
@@ -38,17 +41,31 @@ pub(crate) struct Misplaced {
 pub(crate) struct Islands {
     /// All vertices that return through something.
     pub(crate) misplaced: Vec<Misplaced>,
-    /// Pairs of triangles at edges that separate no island.
+    /// Pairs of triangles at edges that separate no part that returns.
     pub(crate) undecided: Vec<[u32; 2]>,
     /// The points of islands and of what they cross.
     pub(crate) points: Vec<u32>,
 }
 
 /// An edge that passes through a triangle.
-struct Cut {
-    edge: [u32; 2],
-    through: u32,
-    pair: [u32; 2],
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) edge: [u32; 2],
+    pub(super) through: u32,
+    /// The triangle with the edge and the other one, sorted.
+    pub(super) pair: [u32; 2],
+    pub(super) division: Division,
+}
+
+/// What a cut edge divides its surface into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Division {
+    /// Nothing: both ends are in one part.
+    Slit,
+    /// An island, by its root, and the rest.
+    Island(u32),
+    /// Two large parts, by their roots, in order.
+    Large([u32; 2]),
 }
 
 impl Islands {
@@ -57,51 +74,62 @@ impl Islands {
         if crossings.is_empty() {
             return Self::default();
         }
-        let cuts = cuts(surfaces, crossings, at);
-        let mut edges: Vec<[u32; 2]> = cuts.iter().map(|cut| cut.edge).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        let mut parts = Parts::new(surfaces.body_points());
-        for t in surfaces.body_triangles() {
-            for i in 0..3 {
-                let edge = [t[i].min(t[(i + 1) % 3]), t[i].max(t[(i + 1) % 3])];
-                if edges.binary_search(&edge).is_err() {
-                    parts.join(edge.map(|p| p as usize));
-                }
-            }
+        let mut cuts = cuts(surfaces, crossings, at);
+        let mut dividing: Vec<[u32; 2]> = cuts.iter().map(|cut| cut.edge).collect();
+        let mut members = divide(surfaces, &mut dividing, &mut cuts);
+        let mut contours = Contours::new(&cuts);
+        let extended = extend(surfaces, &contours, &cuts);
+        if !extended.is_empty() {
+            dividing.extend(extended);
+            members = divide(surfaces, &mut dividing, &mut cuts);
+            contours = Contours::new(&cuts);
         }
-        let members = parts.members();
-        let mut size = vec![0; surfaces.body_points()];
-        members.iter().for_each(|part| part.iter().for_each(|&p| size[p] = part.len()));
-        let mut of_body = vec![0; surfaces.body_points() + 1];
-        (0..surfaces.body_points()).for_each(|p| of_body[surfaces.body(p as u32) as usize] += 1);
-        // The island at a cut, and the triangles through which it returns.
-        let mut returns: Vec<(usize, u32)> = Vec::new();
-        let mut islands = Self::default();
+        let part = |root: u32| {
+            let found = members.binary_search_by_key(&(root as usize), |part| part[0]);
+            found.map_or(&[][..], |i| &members[i][..])
+        };
+        let mut returns: Vec<(u32, u32)> = Vec::new();
         for cut in &cuts {
-            let [a, b] = cut.edge.map(|p| parts.root(p as usize));
-            let small = if (size[a], a) < (size[b], b) { a } else { b };
-            let most = LARGEST * f64::from(of_body[surfaces.body(cut.edge[0]) as usize]);
-            if a == b || size[small] as f64 > most {
-                islands.undecided.push(cut.pair);
-            } else {
-                returns.push((small, cut.through));
+            if let Division::Island(island) = cut.division {
+                returns.push((island, cut.through));
             }
         }
-        islands.undecided.sort_unstable();
-        islands.undecided.dedup();
         returns.sort_unstable();
         returns.dedup();
+        let mut islands = Self::default();
         for same in returns.chunk_by(|a, b| a.0 == b.0) {
-            let Some(part) = members.iter().find(|part| part[0] == same[0].0) else { continue };
-            islands.add(surfaces, part, same, at);
+            islands.add(Return::find(surfaces, part(same[0].0), same.iter().map(|(_, t)| *t), at));
         }
+        let find =
+            |root: u32, through: &[u32]| Return::find(surfaces, part(root), through.iter().copied(), at);
+        let resolved = contours.resolve(surfaces, at, find, |found| islands.add(found));
+        let is_open = |cut: &&Cut| {
+            !matches!(cut.division, Division::Island(_)) && !resolved.contains(&contours.of(cut))
+        };
+        islands.undecided.extend(cuts.iter().filter(is_open).map(|cut| cut.pair));
+        islands.undecided.sort_unstable();
+        islands.undecided.dedup();
         islands
     }
 
-    /// Adds an island that returns through the triangles around some.
-    fn add(&mut self, surfaces: &Surfaces, part: &[usize], through: &[(usize, u32)], at: &[DVec3]) {
-        let crossed = around(surfaces, through.iter().map(|(_, t)| *t), part);
+    fn add(&mut self, found: Return) {
+        self.misplaced.extend(found.misplaced);
+        self.points.extend(found.points);
+    }
+}
+
+/// A part of a surface that returns through what it crosses.
+#[derive(Debug)]
+pub(super) struct Return {
+    pub(super) misplaced: Vec<Misplaced>,
+    /// Its points, and those of what it crosses.
+    points: Vec<u32>,
+}
+
+impl Return {
+    /// Of a part that returns through the triangles around some.
+    fn find(surfaces: &Surfaces, part: &[usize], through: impl Iterator<Item = u32>, at: &[DVec3]) -> Self {
+        let crossed = around(surfaces, through, part);
         let tree = TriangleTree::new(at, crossed.clone());
         let nearest = |&p: &usize| {
             let closest = tree.closest_point(at[p], f64::INFINITY)?;
@@ -114,10 +142,9 @@ impl Islands {
                 distance: closest.distance,
             })
         };
-        let found: Vec<Misplaced> = part.par_iter().filter_map(nearest).collect();
-        self.misplaced.extend(found);
-        self.points.extend(part.iter().map(|p| *p as u32));
-        self.points.extend(crossed.as_flattened());
+        let misplaced = part.par_iter().filter_map(nearest).collect();
+        let own = part.iter().map(|p| *p as u32);
+        Self { misplaced, points: own.chain(crossed.as_flattened().iter().copied()).collect() }
     }
 }
 
@@ -127,10 +154,41 @@ fn cuts(surfaces: &Surfaces, crossings: &[[u32; 2]], at: &[DVec3]) -> Vec<Cut> {
         for [own, through] in [pair, [pair[1], pair[0]]] {
             let [t, other] = [own, through].map(|t| surfaces.triangles[t as usize]);
             let pierced = (0..3).filter_map(|i| pierce(t, i, other, at));
-            cuts.extend(pierced.map(|found| Cut { edge: [found.points[0], found.points[1]], through, pair }));
+            let edges = pierced.map(|found| [found.points[0], found.points[1]]);
+            cuts.extend(edges.map(|edge| Cut { edge, through, pair, division: Division::Slit }));
         }
     }
     cuts
+}
+
+/// Finds what edges divide surfaces into: the points of every part, in order, the first of which is its root.
+fn divide(surfaces: &Surfaces, dividing: &mut Vec<[u32; 2]>, cuts: &mut [Cut]) -> Vec<Vec<usize>> {
+    dividing.sort_unstable();
+    dividing.dedup();
+    let mut parts = Parts::new(surfaces.body_points());
+    for edge in surfaces.body_triangles().iter().flat_map(|t| edges(*t)) {
+        if dividing.binary_search(&edge).is_err() {
+            parts.join(edge.map(|p| p as usize));
+        }
+    }
+    let members = parts.members();
+    let mut size = vec![0; surfaces.body_points()];
+    members.iter().for_each(|part| part.iter().for_each(|&p| size[p] = part.len()));
+    let mut of_body = vec![0; surfaces.body_points() + 1];
+    (0..surfaces.body_points()).for_each(|p| of_body[surfaces.body(p as u32) as usize] += 1);
+    for cut in cuts {
+        let [a, b] = cut.edge.map(|p| parts.root(p as usize));
+        let small = if (size[a], a) < (size[b], b) { a } else { b };
+        let most = LARGEST * f64::from(of_body[surfaces.body(cut.edge[0]) as usize]);
+        cut.division = if a == b {
+            Division::Slit
+        } else if size[small] as f64 > most {
+            Division::Large([a.min(b) as u32, a.max(b) as u32])
+        } else {
+            Division::Island(small as u32)
+        };
+    }
+    members
 }
 
 /// The triangles within some rings around others that have no vertex of an island.

@@ -13,16 +13,28 @@ use crate::contact::surfaces::Surfaces;
 use supple_mesh::geometry::triangle::closest_point;
 use supple_mesh::geometry::triangle_overlap::triangles_overlap;
 
-/// Rings of triangles around intersecting ones that are released with them.
+/// Rings of triangles around intersecting ones with which those may meet without contact.
 const RINGS: u32 = 2;
+
+/// Whether a point's primitives may pass through others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Looseness {
+    /// They may not.
+    #[default]
+    Firm,
+    /// They may pass through those of a point that is astray.
+    Near,
+    /// It is on the wrong side, or of a triangle that crosses where neither side is wrong.
+    Astray,
+}
 
 /// Pairs of intersecting triangles, and the points around them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tangle {
     /// The triangles, in order.
     pub crossings: Vec<[u32; 2]>,
-    /// The points whose pairs are released; empty without intersections.
-    pub loose: Vec<bool>,
+    /// For each point, what may pass through what; empty without intersections.
+    pub loose: Vec<Looseness>,
 }
 
 /// An edge that passes through a triangle.
@@ -37,7 +49,7 @@ pub struct Piercing {
 }
 
 impl Tangle {
-    /// The current intersections; the points around those of bodies with each other are released.
+    /// The current intersections; the points around those of bodies with each other are near.
     pub fn find(surfaces: &Surfaces, candidates: &mut Candidates, at: &[DVec3]) -> Self {
         let corners = |t: u32| surfaces.triangles[t as usize];
         let crossings = candidates.meeting_triangles(surfaces, at, |a, b| {
@@ -72,15 +84,16 @@ impl Tangle {
     }
 }
 
-fn loose_points(surfaces: &Surfaces, crossings: &[[u32; 2]]) -> Vec<bool> {
-    let mut loose = vec![false; surfaces.start.len()];
+fn loose_points(surfaces: &Surfaces, crossings: &[[u32; 2]]) -> Vec<Looseness> {
+    let mut loose = vec![Looseness::Firm; surfaces.start.len()];
     for &t in crossings.as_flattened() {
-        surfaces.triangles[t as usize].iter().for_each(|&p| loose[p as usize] = true);
+        surfaces.triangles[t as usize].iter().for_each(|&p| loose[p as usize] = Looseness::Near);
     }
     for _ in 0..RINGS {
         let before = loose.clone();
-        for t in surfaces.triangles.iter().filter(|t| t.iter().any(|&p| before[p as usize])) {
-            t.iter().for_each(|&p| loose[p as usize] = true);
+        let is_near = |t: &&[u32; 3]| t.iter().any(|&p| before[p as usize] != Looseness::Firm);
+        for t in surfaces.triangles.iter().filter(is_near) {
+            t.iter().for_each(|&p| loose[p as usize] = Looseness::Near);
         }
     }
     loose
