@@ -58,7 +58,8 @@ fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
 #[test]
 fn a_tiny_budget_ends_a_step_early_and_is_reported() {
     let falling = || {
-        let scene = scene_of(bar([1.0, 0.2, 0.2], 0.05, material(1e5, 0.45, 0.0)), vec![clamp()]);
+        let mut scene = scene_of(bar([1.0, 0.2, 0.2], 0.05, material(1e5, 0.45, 0.0)), vec![clamp()]);
+        scene.solver.tolerance = Some(1e-9);
         Simulation::new(scene).unwrap()
     };
     let mut whole = falling();
@@ -66,7 +67,7 @@ fn a_tiny_budget_ends_a_step_early_and_is_reported() {
     assert!(unlimited.converged && unlimited.linear_iterations > 1, "{unlimited:?}");
     let mut cut = falling();
     let report = cut.step_within(0.02, Duration::from_nanos(1)).unwrap();
-    assert!(!report.converged && report.residual.is_some_and(|residual| residual > 1e-6), "{report:?}");
+    assert!(!report.converged && report.residual.is_some_and(|residual| residual > 1e-9), "{report:?}");
     assert_eq!((report.nonlinear_iterations, report.linear_iterations), (1, 1));
     let fall = |simulation: &Simulation| {
         end_displacement(simulation, 1.0).z.min(end_displacement(simulation, 1.0).y)
@@ -177,22 +178,26 @@ fn a_body_that_turns_takes_its_frame_along() {
     assert!(iterations[11] <= iterations[1] + 2, "{iterations:?}");
 }
 
-/// At large bending, the lattice may be as much softer than tetrahedra as it is for small loads: bent bodies get stiffer, so the
-/// same difference of stiffness changes the sag by less.
+/// A lattice is softer than tetrahedra, at large bending about as much as for small loads, and the less the finer both are: from 4 to 6 cells
+/// across, the difference nearly halves.
 #[test]
 fn a_far_bent_bar_rests_where_newtons_method_has_it() {
-    let tip = |method, model, gravity: f64| {
-        let mut body = bar([1.2, 0.3, 0.3], 0.05, material(1e5, 0.45, 0.0));
+    let tip = |cell, method, model, gravity: f64| {
+        let mut body = bar([1.2, 0.3, 0.3], cell, material(1e5, 0.45, 0.0));
         body.model = model;
         end_displacement(&at_rest(body, gravity * DVec3::NEG_Y, method), 1.2)
     };
-    let softer = |gravity, model| {
-        tip(Method::STAGGERED, model, gravity).y / tip(Method::NEWTON, model, gravity).y - 1.0
+    let softer = |cell, gravity, model| {
+        tip(cell, Method::STAGGERED, model, gravity).y / tip(cell, Method::NEWTON, model, gravity).y - 1.0
     };
-    let (small, far) = (softer(0.02, Model::Linear), softer(1.5, Model::Corotated));
-    assert!(far.abs() <= small.abs() + 0.02, "{small} {far}");
+    let [coarse, fine] =
+        [0.075, 0.05].map(|cell| [softer(cell, 0.02, Model::Linear), softer(cell, 1.5, Model::Corotated)]);
+    for (coarse, fine) in coarse.into_iter().zip(fine) {
+        assert!(fine > 0.0 && fine < 0.6 * coarse, "{coarse} {fine}");
+    }
+    assert!((fine[1] - fine[0]).abs() < 0.03, "{fine:?}");
     // It bends instead of growing: a bar that sinks by a third of its length comes nearer to the wall.
-    let here = tip(Method::STAGGERED, Model::Corotated, 1.5);
+    let here = tip(0.05, Method::STAGGERED, Model::Corotated, 1.5);
     assert!(here.y < -0.3 && here.x < -0.05, "{here}");
 }
 

@@ -127,8 +127,8 @@ fn material() -> BoxedStrategy<MaterialSpec> {
         (number(), number()).prop_map(|(warp, weft)| StretchStiffness::Directions { warp, weft }),
     ];
     let said = || prop::option::of(number());
-    (prop::option::of(text()), prop::array::uniform9(said()), prop::option::of(stretch))
-        .prop_map(|(preset, [a, b, c, d, e, f, g, h, i], stretch_stiffness)| MaterialSpec {
+    (prop::option::of(text()), prop::array::uniform10(said()), prop::option::of(stretch))
+        .prop_map(|(preset, [a, b, c, d, e, f, g, h, i, j], stretch_stiffness)| MaterialSpec {
             preset,
             young_modulus: a,
             poisson_ratio: b,
@@ -140,6 +140,7 @@ fn material() -> BoxedStrategy<MaterialSpec> {
             strain_limit: g,
             friction: h,
             damping: i,
+            shear_stiffness: j,
         })
         .boxed()
 }

@@ -16,7 +16,7 @@ use supple_core::parallel::{self, CHUNK, Found};
 const RUN: usize = 32;
 /// How far beyond what is asked for lists reach, at least and at most, in multiples of the activation distance.
 const MARGIN: [f64; 2] = [8.0, 64.0];
-/// Lists that reach farther than this multiple of what new ones would are made anew, since they are longer than needed.
+/// Lists that reach farther than this multiple of what new ones would are rebuilt, since they are longer than needed.
 const TOO_WIDE: f64 = 4.0;
 
 /// Lists of what is near each solid.
@@ -54,15 +54,15 @@ impl NearSolids {
         let (from, to) = (&from[..bodies], &to[..bodies]);
         if self.at.len() == bodies && self.solids.len() == ways.len() {
             let solids = self.solids.iter().zip(ways.clone());
-            let moved = solids.map(|(solid, way)| farthest_change(*solid, way)).fold(0.0, f64::max);
-            let moved = moved.max(farthest([&self.at, from])).max(farthest([&self.at, to]));
-            let length = farthest([from, to]).max(longest(ways.clone()));
+            let moved = solids.map(|(solid, way)| farthest_change(*solid, way)).fold(0.0, larger);
+            let moved = larger(moved, larger(farthest([&self.at, from]), farthest([&self.at, to])));
+            let length = larger(farthest([from, to]), longest(ways.clone()));
             let is_narrow = self.within <= TOO_WIDE * (reach + length + MARGIN[0] * reach);
             if reach + moved <= self.within && is_narrow {
                 return;
             }
         }
-        let length = farthest([from, to]).max(longest(ways.clone()));
+        let length = larger(farthest([from, to]), longest(ways.clone()));
         // What is not finite is near everything.
         let length = if length.is_nan() { f64::INFINITY } else { length };
         self.within = reach + length + length.clamp(MARGIN[0] * reach, MARGIN[1] * reach);
@@ -125,17 +125,21 @@ impl Runs {
 
 /// The farthest that a point is from its other place; NaN if one is not a number.
 fn farthest([a, b]: [&[DVec3]; 2]) -> f64 {
-    let farther = |a: f64, b: f64| if a >= b || a.is_nan() { a } else { b };
-    let of = |range: std::ops::Range<usize>| range.map(|i| a[i].distance_squared(b[i])).fold(0.0, farther);
-    parallel::fold(a.len(), CHUNK, 0.0, of, farther).sqrt()
+    let of = |range: std::ops::Range<usize>| range.map(|i| a[i].distance_squared(b[i])).fold(0.0, larger);
+    parallel::fold(a.len(), CHUNK, 0.0, of, larger).sqrt()
+}
+
+/// The larger number; NaN if one is not a number.
+fn larger(a: f64, b: f64) -> f64 {
+    if a >= b || a.is_nan() { a } else { b }
 }
 
 fn longest(ways: impl Iterator<Item = [Solid; 2]>) -> f64 {
-    ways.map(|[start, stop]| change(start, stop)).fold(0.0, f64::max)
+    ways.map(|[start, stop]| change(start, stop)).fold(0.0, larger)
 }
 
 fn farthest_change(solid: Solid, way: [Solid; 2]) -> f64 {
-    change(solid, way[0]).max(change(solid, way[1]))
+    larger(change(solid, way[0]), change(solid, way[1]))
 }
 
 /// How much the distance of a fixed point to a solid changes at most; infinite where that depends on the point.

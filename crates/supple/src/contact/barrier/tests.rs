@@ -48,7 +48,7 @@ fn sheet_over_a_capsule() -> (ContactSystem, Vec<DVec3>) {
     let x = body.start.clone();
     let mut contact = ContactSystem::new(ContactProperties {
         points: Arc::new(body.embedding.clone()),
-        surfaces: Surfaces::new(&[body], &Contact::default(), false),
+        surfaces: Surfaces::new(&[body], &Contact::default(), true),
         stiffness: vec![50.0; 9],
         friction: vec![0.0; 9],
         model: ContactModel::Barrier,
@@ -57,7 +57,8 @@ fn sheet_over_a_capsule() -> (ContactSystem, Vec<DVec3>) {
         friction_model: FrictionModel::Smooth,
         simd: Simd::Auto,
     });
-    let wire = scene::Collider::capsule("wire", [-2.0, -0.15, -0.4], [2.0, -0.15, 0.5], 0.1);
+    let mut wire = scene::Collider::capsule("wire", [-2.0, -0.15, -0.4], [2.0, -0.15, 0.5], 0.1);
+    wire.thickness = THICKNESS;
     contact.pose_colliders([&wire].into_iter(), &Default::default(), [0.0; 2]).unwrap();
     contact.begin_step(&x, [1.0, 1.0]);
     (contact, x)

@@ -14,6 +14,7 @@ use crate::material::HessianMode;
 use crate::scene_state::SceneState;
 use crate::solvers::staggered::body::LatticeBody;
 use crate::solvers::staggered::contact_step::{ContactWork, place_bodies};
+use crate::solvers::staggered::coupled_solve::StepEnergies;
 use crate::solvers::staggered::solve::Limits;
 use crate::solvers::staggered::stepper::{
     FIRST_GOAL, LINEAR_SHARE, StaggeredStepper, forcing, point_energies,
@@ -219,11 +220,11 @@ impl StepRule for CoupledControl<'_> {
             deadline: self.limits.deadline,
         };
         let [attachments, contacts, wind] = point_energies(system);
-        let energies: [&[&dyn Energy]; 2] = [&[wind], &[attachments, contacts]];
         let contact = (&system.contact_system as &dyn Energy, self.friction);
+        let energies = StepEnergies { soft: &[wind], stiff: &[attachments, contacts], contact };
         let (first, restart) = (&system.first_unknown[..], Limits::default().restart);
         let solve = &mut work.coupled;
-        let cycles = solve.solve((bodies, first), (energies, contact, x), &stop, (restart, self.limits.simd));
+        let cycles = solve.solve((bodies, first), (&energies, x), &stop, (restart, self.limits.simd));
         work.tally.cycles += cycles;
         work.tally.iterations += 1;
         self.iterations += 1;

@@ -56,6 +56,13 @@ impl PointBlocks {
     }
 }
 
+/// The energies of a step: what is as soft as the bodies, what is stiff on few points, and contact with the form of its Hessian.
+pub(super) struct StepEnergies<'a> {
+    pub(super) soft: &'a [&'a dyn Energy],
+    pub(super) stiff: &'a [&'a dyn Energy],
+    pub(super) contact: (&'a dyn Energy, HessianMode),
+}
+
 /// Workspace of the coupled solves.
 #[derive(Debug, Default)]
 pub(super) struct CoupledSolve {
@@ -68,21 +75,20 @@ pub(super) struct CoupledSolve {
 }
 
 impl CoupledSolve {
-    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles. Of the energies, the second list
-    /// and contact are stiff on few points.
+    /// One step of Newton's method from `x`, from the residuals in the bodies; returns the number of cycles.
     pub(super) fn solve(
         &mut self,
         (bodies, first_unknown): (&mut [LatticeBody], &[u32]),
-        ([soft, stiff], contact, x): ([&[&dyn Energy]; 2], (&dyn Energy, HessianMode), &[DVec3]),
+        (energies, x): (&StepEnergies<'_>, &[DVec3]),
         stop: &StopRule,
         (restart, simd): (usize, Simd),
     ) -> u32 {
         let Self { points, stiffened, moved, answers, packed, gmres } = self;
         points.clear();
-        points.collect(soft, HessianMode::PsdProjected, x);
+        points.collect(energies.soft, HessianMode::PsdProjected, x);
         let first_stiff = points.blocks.len();
-        points.collect(stiff, HessianMode::PsdProjected, x);
-        points.collect(&[contact.0], contact.1, x);
+        points.collect(energies.stiff, HessianMode::PsdProjected, x);
+        points.collect(&[energies.contact.0], energies.contact.1, x);
         stiffened.update((bodies, first_unknown), points.iter(first_stiff), simd);
         moved.resize(x.len(), DVec3::ZERO);
         answers.resize(x.len(), DVec3::ZERO);
