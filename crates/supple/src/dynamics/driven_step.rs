@@ -40,8 +40,8 @@ const LEAST_CARRY: f64 = 0.02;
 /// How far a body is expected to go on in the rest of a part, over the distance that the driven points have left.
 const FARTHEST_EXTRAPOLATED: f64 = 2.0;
 /// The distances from colliders, over the thickness, to which carried contacts are pushed. Around a thin or sharp collider the
-/// contacts of its sides push against each other: then those they have.
-const CARRIED_GAPS: [f64; 2] = [0.5, 0.0];
+/// contacts of its sides push against each other: then to smaller ones, in the end to those they have.
+const CARRIED_GAPS: [f64; 3] = [0.5, 0.05, 0.0];
 /// How often this is tried again after points without room were released.
 const PINCH_CARRIES: u32 = 4;
 /// The shortest distance in a part, over the thickness, in which driven points must find room.

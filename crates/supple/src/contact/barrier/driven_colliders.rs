@@ -142,7 +142,9 @@ impl ContactSystem {
         self.obstacles.place(1.0, &mut end)?;
         let mut found = self.normal_contacts(from);
         let mut list = std::mem::take(&mut found.weights);
+        let least = LEAST_LACK * self.properties.thickness;
         for _ in 0..CARRY_SWEEPS {
+            let mut lacking = 0.0;
             for contact in found.contacts() {
                 on_unknowns(&self.properties.points, &contact.points, &contact.weights, &mut list);
                 list.retain(|(v, _)| !fixed[*v as usize]);
@@ -151,9 +153,13 @@ impl ContactSystem {
                 let wanted = self.carried_gap(contact, gap) - contact.distance;
                 let give: f64 = list.iter().map(|(_, w)| w * w).sum();
                 if moved < wanted && give > 0.0 {
+                    lacking = f64::max(lacking, wanted - moved);
                     let push = (wanted - moved) / give;
                     list.iter().for_each(|&(v, w)| to[v as usize] += push * w * contact.normal);
                 }
+            }
+            if lacking <= least {
+                break;
             }
         }
         found.weights = list;
@@ -262,8 +268,11 @@ fn contact_change(
     parts.map(|(&p, w)| w * contact.normal.dot(moved(p))).sum()
 }
 
-/// Sweeps over the contacts of bodies that are carried along.
-const CARRY_SWEEPS: u32 = 3;
+/// Sweeps at most over the contacts of bodies that are carried along: those of a sharp edge with the two sides of what it opens are almost
+/// opposite, and take many.
+const CARRY_SWEEPS: u32 = 24;
+/// The distance, over the thickness, that a contact may lack after them.
+const LEAST_LACK: f64 = 1e-3;
 /// The distance of such contacts of bodies with each other, over the thickness.
 const CARRIED_GAP: f64 = 0.5;
 
