@@ -221,6 +221,7 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
         counts.unknowns,
         folder.display()
     ));
+    notice(format_args!("by {}", run.simulation().choices()));
     if run.frame() > 0 && run.is_done() {
         let asked = run.scene().time.frames;
         notice(format_args!(

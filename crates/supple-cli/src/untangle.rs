@@ -43,7 +43,7 @@ fn scene_of(source: &str, common: &Common) -> Result<Scene, Failure> {
     let mut scene = common.steppers.scene_reader().find(source).map_err(Failure::usage)?;
     if format::is_known(Path::new(source)) {
         scene.colliders.clear();
-        scene.bodies.iter_mut().for_each(|body| body.self_contact = true);
+        scene.bodies.iter_mut().for_each(|body| body.self_contact = Some(true));
     }
     scene.validate().map_err(Failure::usage)?;
     Ok(scene)

@@ -54,7 +54,7 @@ fn linear_of(options: &Bound<'_, PyDict>) -> PyResult<LinearOptions> {
     let (mut solver, mut tables) = (Table::new(), Table::new());
     solver.insert("linear".into(), Value::Table(to_table(options)?));
     tables.insert("solver".into(), Value::Table(solver));
-    Ok(read_tables(&tables, Path::new(""))?.solver.linear)
+    Ok(read_tables(&tables, Path::new(""))?.solver.linear())
 }
 
 /// An approximate inverse of a matrix.

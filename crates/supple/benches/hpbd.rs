@@ -56,7 +56,7 @@ fn rates() {
         [([46, 126], false, 60, 300.0), ([46, 126], true, 60, 120.0), ([200, 400], false, 30, 30.0)]
     {
         let mut scene = still_curtain(cells, 16);
-        scene.bodies[0].self_contact = self_contact;
+        scene.bodies[0].self_contact = Some(self_contact);
         let (simulation, seconds) = run(scene, 60.0, frames);
         let triangles = simulation.counts().elements;
         let contact = if self_contact { "with" } else { "without" };

@@ -49,12 +49,15 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn cloth(model: Model) -> Body {
-    Body { model, ..Body::cloth("body").size([0.6, 0.6]).vertices([12, 12]).at([0.0, 0.32, 0.0]) }
+    Body {
+        model: Some(model),
+        ..Body::cloth("body").size([0.6, 0.6]).vertices([12, 12]).at([0.0, 0.32, 0.0])
+    }
 }
 
 fn solid(model: Model) -> Body {
     let ball = ShapeSource::Character(Character::SpikyBall);
-    Body { model, ..Body::new("body", ball).at([0.0, 0.3, 0.0]).solid(0.15).material("foam") }
+    Body { model: Some(model), ..Body::new("body", ball).at([0.0, 0.3, 0.0]).solid(0.15).material("foam") }
 }
 
 /// A body on a ball in the wind, with one soft pin and one moving hard pin.
@@ -73,7 +76,7 @@ fn scene(body: Body, method: Method, kind: LinearKind) -> Scene {
         .build()
         .unwrap();
     scene.solver.method = method;
-    scene.solver.linear = LinearOptions::from(kind);
+    scene.solver.linear = Some(LinearOptions::from(kind));
     scene
 }
 

@@ -92,7 +92,7 @@ fn of_method(solver: &Solver) -> Vec<Control> {
     if traits.linear != LinearUse::None {
         let kinds = LinearKind::ALL.map(|kind| (kind.name(), kind.title()));
         let help = "Solves or preconditions the linear systems of the method";
-        let kind = words(solver.linear.kind.name(), &kinds);
+        let kind = words(solver.linear().kind.name(), &kinds);
         list.insert(0, of_solver("solver.linear", "Linear solver", "", help, kind));
         list.extend(of_linear(solver));
     }
@@ -133,7 +133,7 @@ fn until_done(solver: &Solver) -> Vec<Control> {
 
 /// The option of a linear solver that people try first.
 fn of_linear(solver: &Solver) -> Option<Control> {
-    let linear = &solver.linear;
+    let linear = &solver.linear();
     let add = |key: &str, label, unit, help, kind| {
         of_solver(&format!("solver.linear.{key}"), label, unit, help, kind)
     };

@@ -74,7 +74,7 @@ pub(super) fn cloth(vertices: f64, stiffness: f64, request: &Request) -> Result<
     folded.positions.iter_mut().for_each(|p| *p = fold(*p));
     let mut body = Body::from_mesh("cloth", folded).material(cotton(stiffness));
     body.rest = Some(Shape::new(ShapeSource::Grid(grid)));
-    body.model = Model::Corotated;
+    body.model = Some(Model::Corotated);
     let corners = Selection::Nearest([-0.5, 0.5].map(|x| fold(DVec3::new(x, 0.0, -0.5))).to_vec());
     let scene = Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("cloth", corners)).build();
     system(scene.map_err(Failure::of)?, 0, request)
@@ -117,7 +117,7 @@ pub(super) fn armadillo(
 ) -> Result<StepSystem, Failure> {
     let (cell, bounds) = filled(vertices).map_err(Failure::of)?;
     let mut body = Body::new("armadillo", ShapeSource::Character(Character::Armadillo)).solid(cell);
-    body.model = Model::NeoHookean;
+    body.model = Some(Model::NeoHookean);
     let material = |young: f64| MaterialSpec {
         young_modulus: Some(young),
         poisson_ratio: Some(0.4),
@@ -141,7 +141,7 @@ pub(super) fn armadillo(
     }
     let height = bounds.low.y + PINNED_ABOVE * (bounds.high.y - bounds.low.y);
     let fixed = Selection::Plane { point: DVec3::Y * height, normal: DVec3::Y };
-    let solver = Solver { linear: LinearKind::Mas.into(), tolerance: Some(1e-2), ..Solver::default() };
+    let solver = Solver { linear: Some(LinearKind::Mas.into()), tolerance: Some(1e-2), ..Solver::default() };
     let scene =
         Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", fixed)).solver(solver).build();
     system(scene.map_err(Failure::of)?, FRAMES, request)

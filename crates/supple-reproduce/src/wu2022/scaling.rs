@@ -114,7 +114,7 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
 /// Figure 21: a cloth on a rotating ball, from lying around it to being wound up.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
     let mut scene = builtin("cloth-drop", request.value("resolution"))?;
-    scene.contact.thickness = request.value("thickness");
+    scene.contact.thickness = Some(request.value("thickness"));
     along_a_run(scene, request)
 }
 

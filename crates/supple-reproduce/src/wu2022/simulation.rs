@@ -86,11 +86,11 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
     let mut solvers = Vec::new();
     for (kind_name, kind) in kinds {
         for (name, method) in methods {
-            let solver = Solver { method, linear: kind.into(), refresh: Some(8), ..Solver::default() };
+            let solver = Solver { method, linear: Some(kind.into()), refresh: Some(8), ..Solver::default() };
             solvers.push((format!("{name}, {kind_name}"), solver));
         }
         let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(32), ..kind.into() };
-        let solver = Solver { linear: inner, refresh: Some(1), ..Solver::default() };
+        let solver = Solver { linear: Some(inner), refresh: Some(1), ..Solver::default() };
         solvers.push((format!("Newton with 32 CG iterations, {kind_name}"), solver));
     }
     request.report_progress("comparing solvers");
@@ -135,7 +135,7 @@ pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
         request.report_progress(name);
         let mut scene = builtin(name, resolution * request.value("resolution"))?;
         // The steps before the system are not measured: one solver for all.
-        scene.solver.linear = LinearKind::Mas.into();
+        scene.solver.linear = Some(LinearKind::Mas.into());
         let problem = ReferenceProblem::new(super::examples::system(scene, steps, request)?, request.simd)?;
         let cg_run = problem.solve(name, &mas().1, request.simd)?;
         let case = format!(
@@ -158,7 +158,8 @@ pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
     let mut scene: Scene = builtin("t-shirt", request.value("resolution"))?;
     let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(64), ..LinearKind::Mas.into() };
     // Linearised: one Newton iteration of 64 inner ones.
-    scene.solver = Solver { linear: inner, max_iterations: 1, tolerance: Some(1e-14), ..Solver::default() };
+    scene.solver =
+        Solver { linear: Some(inner), max_iterations: 1, tolerance: Some(1e-14), ..Solver::default() };
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let steps = request.count("steps");
     let mut sum = StageTimes::default();

@@ -23,7 +23,7 @@ pub(super) fn iterations_with_contact(request: &Request) -> Result<Findings, Fai
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     let spacing = 1.0 / (60.0 * request.value("resolution"));
     for body in &mut scene.bodies {
-        (body.model, body.bending) = (Model::Spring, None);
+        (body.model, body.bending) = (Some(Model::Spring), None);
         body.material = cloth_material(request.value("stiffness"), spacing);
     }
     let kinds = [LinearKind::Cholesky, LinearKind::Galerkin, LinearKind::Mas];
@@ -60,7 +60,7 @@ pub(super) fn iterations_with_contact(request: &Request) -> Result<Findings, Fai
 fn projective(kind: LinearKind, contact: ContactMatrix) -> Solver {
     Solver {
         method: Method::PROJECTIVE,
-        linear: LinearOptions::from(kind),
+        linear: Some(LinearOptions::from(kind)),
         contact_matrix: Some(contact),
         ..Solver::default()
     }

@@ -161,7 +161,7 @@ impl PaperSolid {
         let fixed = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
         let mut body = Body::new(self.name, source.shape(scale)).material(self.material());
         body.cell = cell.map(|cell| cell * scale);
-        body.model = Model::Corotated;
+        body.model = Some(Model::Corotated);
         body.transform = lying;
         let scene = Scene::builder().name(self.name).fps(FPS).body(body);
         scene

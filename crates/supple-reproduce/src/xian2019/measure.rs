@@ -13,7 +13,13 @@ use supple_cli::failure::Failure;
 /// A nonlinear method with a fixed number of iterations, as in the paper.
 pub(super) fn iterations(method: Method, count: u32, linear: LinearOptions) -> Solver {
     // Never reached: the number of iterations decides.
-    Solver { method, linear, tolerance: Some(1e-14), max_iterations: count, ..Solver::default() }
+    Solver {
+        method,
+        linear: Some(linear),
+        tolerance: Some(1e-14),
+        max_iterations: count,
+        ..Solver::default()
+    }
 }
 
 /// A linear solver with a fixed number of iterations.

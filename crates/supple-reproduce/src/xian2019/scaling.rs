@@ -67,7 +67,13 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
 /// Newton's method, converged so far that only the mesh makes a difference.
 fn solved() -> Solver {
     let linear = LinearOptions { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
-    Solver { method: Method::NEWTON, linear, tolerance: Some(1e-5), max_iterations: 50, ..Solver::default() }
+    Solver {
+        method: Method::NEWTON,
+        linear: Some(linear),
+        tolerance: Some(1e-5),
+        max_iterations: 50,
+        ..Solver::default()
+    }
 }
 
 /// Rejects a mesh that cannot be filled at several resolutions.

@@ -126,7 +126,7 @@ fn rate_of(known: &Known, krylov: bool, request: &Request) -> Result<(f64, f64),
     scene.solver.tolerance = Some(TOLERANCE);
     scene.solver.options.get_mut::<staggered::StaggeredOptions>().krylov = krylov;
     let body = &mut scene.bodies[0];
-    body.model = known.model;
+    body.model = Some(known.model);
     body.material.poisson_ratio = Some(known.ratio);
     let (cell, dt) = (body.cell.unwrap_or(f64::NAN), 1.0 / scene.time.fps);
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

@@ -104,9 +104,9 @@ fn pull(compared: &ComparedMethod, tolerance: f64, request: &Request) -> Result<
     let mut scene = Scene::builtin("armadillo-pull").map_err(Failure::of)?;
     scene.time.mode = Mode::Quasistatic;
     let body = &mut scene.bodies[0];
-    (body.model, body.cell) = (Model::Corotated, Some(request.value("cell")));
+    (body.model, body.cell) = (Some(Model::Corotated), Some(request.value("cell")));
     body.material.poisson_ratio = Some(request.value("ratio"));
-    (scene.solver.method, scene.solver.linear) = (compared.method, compared.linear.into());
+    (scene.solver.method, scene.solver.linear) = (compared.method, Some(compared.linear.into()));
     scene.solver.tolerance = Some(tolerance);
     let dt = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

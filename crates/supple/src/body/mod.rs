@@ -180,6 +180,19 @@ impl Body {
         }
     }
 
+    /// Whether it is a sheet.
+    pub fn is_cloth(&self) -> bool {
+        matches!(self.elements, Elements::Triangles(_))
+    }
+
+    /// The mean length of the surface's edges at rest, in metres; those of two faces count twice.
+    pub fn mean_edge(&self) -> f64 {
+        let rest = &self.surface.mesh.positions;
+        let around = |[a, b, c]: [DVec3; 3]| a.distance(b) + b.distance(c) + c.distance(a);
+        let sum: f64 = self.surface_triangles.iter().map(|t| around(t.map(|p| rest[p as usize]))).sum();
+        sum / f64::max(3.0 * self.surface_triangles.len() as f64, 1.0)
+    }
+
     /// A stiffness in N/m that holds up the whole body at one point without being stiffer than needed.
     pub fn attachment_stiffness(&self) -> f64 {
         ATTACHMENT_STIFFNESS * self.mass.iter().sum::<f64>()

@@ -97,7 +97,7 @@ impl ContactProjection {
         (before, old_index): (&mut ContactSystem, &[Option<usize>]),
     ) -> Result<Self, Error> {
         let contact = &mut system.contact_system;
-        let mut new = Self { thickness: scene_state.contact.thickness, ..Self::default() };
+        let mut new = Self { thickness: scene_state.contact.thickness(), ..Self::default() };
         let surfaces = contact.surfaces();
         let edges = surfaces.triangles.iter().map(|t| {
             let [a, b] = [t[0], t[1]].map(|p| surfaces.start[p as usize]);

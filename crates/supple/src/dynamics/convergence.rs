@@ -39,11 +39,9 @@ pub(super) fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
 fn mean_edge(scene_state: &SceneState) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for body in &scene_state.bodies {
-        let rest = &body.surface.mesh.positions;
-        for [a, b, c] in body.surface_triangles.iter().map(|t| t.map(|point| rest[point as usize])) {
-            sum += a.distance(b) + b.distance(c) + c.distance(a);
-            count += 3.0;
-        }
+        let edges = 3.0 * body.surface_triangles.len() as f64;
+        sum += edges * body.mean_edge();
+        count += edges;
     }
     sum / f64::max(count, 1.0)
 }

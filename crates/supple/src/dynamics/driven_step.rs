@@ -111,7 +111,7 @@ impl ImplicitStepper {
             return Ok(whole);
         }
         let far = self.system.contact_system.farthest_driven()?.max(self.farthest_pin());
-        let parts = (far / (PART_LENGTH * scene_state.contact.thickness)).ceil();
+        let parts = (far / (PART_LENGTH * scene_state.contact.thickness())).ceil();
         if parts <= 1.0 {
             return Ok(whole);
         }
@@ -129,7 +129,7 @@ impl ImplicitStepper {
     /// How long a part is at least, in seconds: in less time driven points do not move by a noteworthy distance.
     fn shortest_part(&mut self, scene_state: &SceneState, length: f64, dt: f64) -> Result<f64, Error> {
         let far = self.system.contact_system.farthest_driven()?.max(self.farthest_pin());
-        let noteworthy = length * LEAST_MOVE * scene_state.contact.thickness / far.max(f64::MIN_POSITIVE);
+        let noteworthy = length * LEAST_MOVE * scene_state.contact.thickness() / far.max(f64::MIN_POSITIVE);
         Ok(noteworthy.clamp(dt / MOST_PARTS, dt))
     }
 

@@ -196,7 +196,7 @@ impl ImplicitStepper {
         let pattern = Arc::new(self.pattern(scene_state));
         let free = self.start.iter().zip(&self.fixed).filter(|(_, fixed)| !**fixed);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
-        let follows = self.elasticity.is_assembled() && scene_state.solver.linear.follows_stiffness();
+        let follows = self.elasticity.is_assembled() && scene_state.solver.linear().follows_stiffness();
         let at_start = follows.then(|| {
             let steps = inertia_and_damping(scene_state.mode, scene_state.usual_step);
             let first = match &mut self.first {

@@ -41,7 +41,7 @@ pub(crate) fn minimiser(
     nodes: Nodes,
     simd: Simd,
 ) -> Result<Box<dyn Minimiser>, MinimiseError> {
-    let linear = &solver.linear;
+    let linear = &solver.linear();
     let refresh = |usual: u32| {
         let usual = linear.kind.refresh().unwrap_or(usual);
         // A limit on vertex displacements or steps replaces the default interval.
@@ -110,7 +110,8 @@ fn conjugate_gradients() -> Box<dyn LinearSolver> {
 }
 
 fn inner_rule(solver: &Solver) -> StopRule {
-    let direct = solver.linear.kind == LinearKind::Cholesky;
-    let tolerance = solver.linear.tolerance.unwrap_or(if direct { 1e-9 } else { INNER_TOLERANCE });
-    StopRule::tolerance(tolerance, solver.linear.max_iterations.unwrap_or(INNER_ITERATIONS) as usize)
+    let linear = solver.linear();
+    let direct = linear.kind == LinearKind::Cholesky;
+    let tolerance = linear.tolerance.unwrap_or(if direct { 1e-9 } else { INNER_TOLERANCE });
+    StopRule::tolerance(tolerance, linear.max_iterations.unwrap_or(INNER_ITERATIONS) as usize)
 }

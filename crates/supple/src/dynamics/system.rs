@@ -94,7 +94,7 @@ impl System {
             contact_system(scene_state, &system.points, &system.contacts.friction, own_response);
         system.truncation = scene_state.contact.truncation;
         system.contacts.model = scene_state.contact.friction_model;
-        system.contacts.thickness = scene_state.contact.thickness;
+        system.contacts.thickness = scene_state.contact.thickness();
         system
     }
 
@@ -460,8 +460,8 @@ fn contact_system(
     let mut stiffness = vec![0.0; points.len()];
     let own = scene_state.bodies.iter().flat_map(|body| match contact.model {
         ContactModel::Barrier => {
-            let mut forces = body.contact_forces(contact.stiffness, contact.thickness);
-            forces.iter_mut().for_each(|force| *force /= contact.thickness);
+            let mut forces = body.contact_forces(contact.stiffness, contact.thickness());
+            forces.iter_mut().for_each(|force| *force /= contact.thickness());
             forces
         }
         ContactModel::Repulsion => body.repulsion_stiffness(contact.stiffness),
@@ -476,7 +476,7 @@ fn contact_system(
         stiffness,
         friction: friction.to_vec(),
         model: contact.model,
-        thickness: contact.thickness,
+        thickness: contact.thickness(),
         untangle: contact.tangled == Tangled::Push,
         friction_model: contact.friction_model,
         simd: scene_state.simd,

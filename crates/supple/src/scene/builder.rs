@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use crate::material::MaterialSpec;
 use crate::scene::{
-    Body, Collider, ColliderShape, ContactPair, Follow, Model, Motion, Pin, PinStrength, Placement, Scene,
+    Body, Collider, ColliderShape, ContactPair, Follow, Motion, Pin, PinStrength, Placement, Scene,
     Selection, Shape, ShapeSource, Solver,
 };
 use supple_core::Error;
@@ -144,7 +144,7 @@ impl SceneBuilder {
 }
 
 impl Body {
-    /// A body of some shape, of cotton, with springs.
+    /// A body of some shape, of cotton.
     pub fn new(name: impl Into<String>, shape: impl Into<Shape>) -> Self {
         Self {
             name: name.into(),
@@ -153,12 +153,12 @@ impl Body {
             transform: Placement::default(),
             velocity: DVec3::ZERO,
             material: MaterialSpec::default(),
-            model: Model::default(),
+            model: None,
             bending: None,
             cell: None,
             interior: None,
             tear_stretch: None,
-            self_contact: false,
+            self_contact: None,
             group: None,
             pressure: None,
             regions: Vec::new(),

@@ -30,7 +30,7 @@ pub struct Meeting {
 impl<'a> From<&'a Body> for Participant<'a> {
     fn from(body: &'a Body) -> Self {
         let (name, group) = (body.name.as_str(), body.group.as_deref());
-        Self { name, group, is_collider: false, self_contact: body.self_contact }
+        Self { name, group, is_collider: false, self_contact: body.self_contact.unwrap_or_default() }
     }
 }
 

@@ -4,6 +4,7 @@ mod adjustable;
 mod builder;
 mod builtin;
 mod check;
+pub(crate) mod defaults;
 mod meeting;
 mod method;
 mod model;

@@ -11,8 +11,12 @@ use glam::DVec3;
 
 use crate::body::{ActiveSeam, Body};
 use crate::contact::{ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
-use crate::scene::{Collider, Contact, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
+use crate::scene::defaults;
+use crate::scene::{
+    Bending, Collider, Contact, LinearUse, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World,
+};
 use supple_core::Error;
+use supple_core::text::number::Brief;
 use supple_linear::Simd;
 
 pub(crate) use driver::Anchor;
@@ -91,11 +95,69 @@ pub struct SceneState {
     pub folder: PathBuf,
 }
 
+/// `[contact]` and `[solver]` of a scene with what it leaves to the engine.
+fn chosen_defaults(scene: &Scene, bodies: &[Body]) -> (Contact, Solver) {
+    let (mut contact, mut solver) = (scene.contact.clone(), scene.solver.clone());
+    if contact.thickness.is_none() {
+        let cloth = bodies.iter().filter(|body| body.is_cloth());
+        let fabric = cloth.map(|body| body.materials.main().thickness).reduce(f64::max);
+        let mean_edge = bodies.iter().map(Body::mean_edge).fold(f64::INFINITY, f64::min);
+        contact.thickness = Some(defaults::contact_thickness(fabric, mean_edge));
+    }
+    choose_linear(&mut solver, bodies);
+    (contact, solver)
+}
+
+/// Chooses the linear solver if `solver` leaves it to the engine.
+pub(crate) fn choose_linear(solver: &mut Solver, bodies: &[Body]) {
+    if solver.linear.is_none() && solver.method.traits().linear != LinearUse::None {
+        let nodes =
+            |cloth: bool| bodies.iter().filter(|b| b.is_cloth() == cloth).map(|b| b.start.len()).sum();
+        solver.linear = Some(defaults::linear(nodes(true), nodes(false)).into());
+    }
+}
+
 impl SceneState {
     /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
     pub(crate) fn new(scene: &Scene, simd: Simd, refuse: Refusal<'_>) -> Result<Self, Error> {
         let (scene_state, problems) = Self::build(scene, simd, &[], refuse);
         problems.into_iter().next().map_or(Ok(scene_state), Err)
+    }
+
+    /// Makes explicit what a scene, from which this state was built, leaves to the engine.
+    pub(crate) fn write_choices(&self, scene: &mut Scene) {
+        for (spec, body) in scene.bodies.iter_mut().zip(&self.bodies) {
+            spec.model.get_or_insert(body.model);
+            spec.bending = spec.bending.or(body.bending);
+            spec.self_contact.get_or_insert(body.self_contact);
+        }
+        scene.contact.thickness.get_or_insert(self.contact.thickness());
+        scene.solver.linear.clone_from(&self.solver.linear);
+    }
+
+    /// What was chosen, for messages: "newton+galerkin; cloth: baraff-witkin, quadratic bending, self-contact; contact within 0.8 mm".
+    pub(crate) fn choices(&self) -> String {
+        let mut said = vec![self.solver.name()];
+        for (kind, is_cloth) in [("cloth", true), ("solids", false)] {
+            let mut models: Vec<String> = Vec::new();
+            for body in self.bodies.iter().filter(|body| body.is_cloth() == is_cloth) {
+                let bending = match body.bending.filter(|_| is_cloth) {
+                    Some(Bending::Quadratic) => " with quadratic bending",
+                    Some(Bending::Dihedral) => " with dihedral bending",
+                    None => "",
+                };
+                let contact = if body.self_contact { ", self-contact" } else { "" };
+                let model = format!("{}{bending}{contact}", body.model.name());
+                if !models.contains(&model) {
+                    models.push(model);
+                }
+            }
+            if !models.is_empty() {
+                said.push(format!("{kind}: {}", models.join(" or ")));
+            }
+        }
+        said.push(format!("contact below {} mm", Brief(1e3 * self.contact.thickness())));
+        said.join("; ")
     }
 
     /// All that can be built of a scene, and why the rest cannot. Parts with one of the `known` problems are left out; `refuse` checks
@@ -111,13 +173,14 @@ impl SceneState {
         for (i, body) in scene.bodies.iter().enumerate() {
             let place = format!("body.{i}");
             if !has_problem(known, &place) {
-                let built = Body::build(body, &scene.folder, scene.solver.method.into());
+                let built = Body::build(body, &scene.folder, scene.solver.method);
                 collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
             }
         }
         for body in &bodies {
             collect(refuse(body), scene, "solver.method", &mut Vec::new(), &mut problems);
         }
+        let (contact, solver) = chosen_defaults(scene, &bodies);
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
         let mut scene_state = Self {
@@ -129,9 +192,9 @@ impl SceneState {
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
             collider_meshes: ColliderMeshes::new(scene.time.fps),
             world: scene.world.clone(),
-            contact: scene.contact.clone(),
+            contact,
             mode: scene.time.mode,
-            solver: scene.solver.clone(),
+            solver,
             record: false,
             record_states: false,
             verify_steps: false,
@@ -284,7 +347,7 @@ impl SceneState {
 
     /// A test of which points are inside a body.
     pub fn inside_check(&self) -> InsideCheck {
-        InsideCheck::new(&self.bodies, &self.surfaces(), self.contact.thickness)
+        InsideCheck::new(&self.bodies, &self.surfaces(), self.contact.thickness())
     }
 
     /// The index of a body.

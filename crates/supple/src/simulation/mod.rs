@@ -333,6 +333,11 @@ impl Simulation {
         notes
     }
 
+    /// Method, linear solver, models and contact thickness, as stated by the scene or chosen by the engine, in one line.
+    pub fn choices(&self) -> String {
+        self.scene_state.choices()
+    }
+
     /// Surface vertices, elements and unknowns of all bodies.
     pub fn counts(&self) -> Counts {
         Counts {

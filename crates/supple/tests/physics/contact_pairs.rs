@@ -12,7 +12,7 @@ fn block(name: &str, height: f64) -> Body {
     let shape = ShapeSource::Box(Cuboid { size: [SIDE; 3], cells: None });
     let body =
         Body::new(name, shape).at([0.0, height + 0.5 * SIDE, 0.0]).solid(0.5 * SIDE).material("rubber");
-    Body { model: Model::Corotated, ..body }
+    Body { model: Some(Model::Corotated), ..body }
 }
 
 fn floor() -> Collider {
@@ -165,7 +165,7 @@ fn friction_of_two_bodies_is_that_of_their_pair() {
 fn a_pair_of_a_body_with_itself_turns_its_self_contact_on_and_off() {
     let strip = |self_contact: bool, pair: Option<ContactPair>| {
         let mut strip: Body = Body::cloth("strip").size([0.4, 0.1]).vertices([9, 3]).into();
-        strip.self_contact = self_contact;
+        strip.self_contact = Some(self_contact);
         let builder = Scene::builder().body(strip);
         let scene = pair.into_iter().fold(builder, |builder, pair| builder.pair(pair)).build().unwrap();
         let surfaces = Simulation::new(scene).unwrap().scene_state().surfaces();

@@ -37,7 +37,7 @@ fn steps_that_are_reported_as_converged_are_solved_by_any_linear_solver() {
     let cases = [(Cholesky, None), (Galerkin, None), (Mas, Some(0.3)), (Jacobi, Some(0.9)), (Jacobi, None)];
     for (kind, tolerance) in cases {
         let linear = LinearOptions { tolerance, ..LinearOptions::from(kind) };
-        let (converged, found) = corrections(hanging(Solver { linear, ..Solver::default() }));
+        let (converged, found) = corrections(hanging(Solver { linear: Some(linear), ..Solver::default() }));
         assert!(converged >= 10, "{kind:?} {tolerance:?}: {converged}");
         for correction in found {
             assert!(correction.is_solved(), "{kind:?} {tolerance:?}: {correction:?}");
@@ -51,7 +51,8 @@ fn steps_that_are_reported_as_converged_are_solved_by_any_linear_solver() {
 fn a_gradient_of_a_hundredth_may_leave_everything_to_do() {
     // Inertia alone is solved: one Jacobi iteration at a loose linear tolerance, stopped by a loose gradient.
     let linear = LinearOptions { tolerance: Some(0.9), ..LinearOptions::from(LinearKind::Jacobi) };
-    let (_, loose) = corrections(hanging(Solver { linear, tolerance: Some(0.5), ..Solver::default() }));
+    let (_, loose) =
+        corrections(hanging(Solver { linear: Some(linear), tolerance: Some(0.5), ..Solver::default() }));
     assert!(loose.iter().any(|correction| !correction.is_solved()), "{loose:?}");
     let tight = Solver { tolerance: Some(1e-10), max_iterations: 200, ..Solver::default() };
     let (converged, tight) = corrections(hanging(tight));
@@ -83,7 +84,7 @@ fn verification_changes_nothing() {
 /// A cube that hangs from its top, in cells of a quarter of its size.
 fn jelly(method: Method) -> Scene {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size: [0.2; 3], cells: None }));
-    let cube = Body { cell: Some(0.05), model: Model::Corotated, ..Body::new("cube", shape) };
+    let cube = Body { cell: Some(0.05), model: Some(Model::Corotated), ..Body::new("cube", shape) };
     let top = Selection::Plane { point: DVec3::new(0.0, 0.1 - 1e-6, 0.0), normal: DVec3::Y };
     let built = Scene::builder().body(cube.material(elastic(2e4, 0.3))).pin(Pin::hard("cube", top));
     built.solver(Solver { method, ..Solver::default() }).build().unwrap()

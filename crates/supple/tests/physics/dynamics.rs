@@ -21,7 +21,7 @@ fn block(model: Model, young_modulus: f64) -> Body {
         damping: Some(0.0),
         ..MaterialSpec::default()
     };
-    Body { cell: Some(0.1), model, ..Body::new("block", shape) }.material(material)
+    Body { cell: Some(0.1), model: Some(model), ..Body::new("block", shape) }.material(material)
 }
 
 fn scene(body: Body, pins: Vec<Pin>) -> Scene {
@@ -146,7 +146,7 @@ fn a_block_dropped_flat_or_inside_out_recovers() {
 /// The built-in `twist` with large cells, its end rotated to these angles (degrees) at these times (s).
 fn twisted(model: Model, turns: &[(f64, f64)]) -> Simulation {
     let mut scene = Scene::builtin("twist").unwrap();
-    scene.bodies[0].model = model;
+    scene.bodies[0].model = Some(model);
     scene.bodies[0].cell = Some(0.25);
     let keyframe = |&(time, angle): &(f64, f64)| Keyframe::at(time).rotate([angle, 0.0, 0.0]);
     let motion = Motion { pivot: DVec3::ZERO, keyframes: turns.iter().map(keyframe).collect() };
@@ -285,7 +285,7 @@ fn pulled_cube() -> Simulation {
     let tets = vec![[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2, 4, 7]];
     let mesh = TetMesh { positions: (0..8).map(corner).collect(), tets, ..TetMesh::default() };
     let mut body = Body::from_tets("cube", mesh).material(block(Model::Linear, 1e4).material);
-    body.model = Model::Linear;
+    body.model = Some(Model::Linear);
     body.velocity = DVec3::new(3.0, 1.0, 0.0);
     let scene = Scene::builder()
         .wind([5.0, 0.0, 1.0])

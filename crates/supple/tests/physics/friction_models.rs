@@ -82,7 +82,7 @@ fn below_the_angle_smooth_friction_creeps_as_its_law_says_and_the_others_do_not(
 
     // It yields by a fraction of a tenth of the thickness, and then rests.
     let mut adhesive = cloth_on_ground(degrees, FrictionModel::Adhesive);
-    let thickness = adhesive.scene_state().contact.thickness;
+    let thickness = adhesive.scene_state().contact.thickness();
     let given = advance(&mut adhesive, 50).x;
     let expected = 0.1 * thickness * holding(degrees);
     assert!((given / expected - 1.0).abs() < 0.01, "{given} instead of {expected}");
@@ -109,7 +109,7 @@ fn above_the_angle_all_slide_as_coulomb_says() {
 fn block(degrees: f64, model: FrictionModel) -> Simulation {
     let shape = ShapeSource::Box(Cuboid { size: [0.1, 0.1, 0.1], cells: None });
     let body = Body::new("block", shape).at([0.0, 0.0505, 0.0]).solid(0.05).material("foam");
-    on_ground(Body { model: Model::Corotated, ..body }, degrees, model)
+    on_ground(Body { model: Some(Model::Corotated), ..body }, degrees, model)
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
     let solver = Solver { tolerance: Some(1e-9), max_iterations: 200, ..Solver::default() };
     let built = Scene::builder().frames(1).gravity(tilted(degrees)).body(lower).body(upper).solver(solver);
     let mut scene = built.pin(Pin::hard("lower", Selection::All {})).build().unwrap();
-    scene.contact.thickness = 0.002;
+    scene.contact.thickness = Some(0.002);
     scene.contact.friction_model = model;
     Simulation::new(scene).unwrap()
 }
@@ -188,7 +188,7 @@ fn sliding_pile(model: FrictionModel) -> Scene {
     let built = Scene::builder().gravity(tilted(25.0)).collider(ground);
     let mut scene = built.body(cloth("lower", 0.0, 0.002)).body(cloth("upper", 0.1, 0.0045)).build().unwrap();
     scene.bodies[1].velocity = DVec3::new(0.5, 0.0, 0.3);
-    scene.contact.thickness = 0.003;
+    scene.contact.thickness = Some(0.003);
     scene.contact.friction_model = model;
     scene
 }

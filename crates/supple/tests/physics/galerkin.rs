@@ -35,8 +35,13 @@ shape = { sphere = { center = [0.3, -0.36, 0], radius = 0.2 } }
 /// Positions after six steps of the bar.
 pub(crate) fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Vec<DVec3> {
     let mut scene = Scene::from_toml(BAR, "bar", ".").unwrap();
-    scene.solver =
-        Solver { method, linear, tolerance: Some(tolerance), max_iterations: 1000, ..Solver::default() };
+    scene.solver = Solver {
+        method,
+        linear: Some(linear),
+        tolerance: Some(tolerance),
+        max_iterations: 1000,
+        ..Solver::default()
+    };
     let mut simulation = Simulation::new(scene).unwrap();
     for _ in 0..6 {
         let report = simulation.step(1.0 / 60.0).unwrap();

@@ -19,7 +19,7 @@ fn stepped(solver: Solver) -> Simulation {
 }
 
 fn linear(kind: LinearKind) -> Solver {
-    Solver { linear: kind.into(), ..Solver::default() }
+    Solver { linear: Some(kind.into()), ..Solver::default() }
 }
 
 /// Every point except the pinned ones has a region, every region has points.
@@ -54,7 +54,7 @@ fn region_at(simulation: &Simulation, level: &HierarchyLevel, place: glam::DVec3
 #[test]
 fn galerkin_tells_nested_regions_around_its_coarse_nodes() {
     let mut solver = linear(LinearKind::Galerkin);
-    solver.linear.levels = Some(supple::scene::Levels::Counts(vec![60, 15, 4]));
+    solver.linear.as_mut().unwrap().levels = Some(supple::scene::Levels::Counts(vec![60, 15, 4]));
     let simulation = stepped(solver);
     let levels = simulation.hierarchy();
     assert_eq!(levels.iter().map(|level| level.regions).collect::<Vec<_>>(), [60, 15, 4]);
@@ -72,7 +72,7 @@ fn galerkin_tells_nested_regions_around_its_coarse_nodes() {
 fn schwarz_and_mas_tell_domains_of_the_size_that_was_asked_for() {
     for kind in [LinearKind::Schwarz, LinearKind::Mas] {
         let mut solver = linear(kind);
-        solver.linear.domain = Some(16);
+        solver.linear.as_mut().unwrap().domain = Some(16);
         let levels = stepped(solver).hierarchy();
         covers(&levels[0], 2);
         // Along a curve all are full but the last; along strong connections a few are not.
@@ -141,7 +141,7 @@ fn solid(method: Method) -> Simulation {
     let block = ShapeSource::Box(Cuboid { size: [1.0, 1.0, 0.8], cells: None });
     let top = Selection::Box { min: [-1.0, 0.49, -1.0].into(), max: [1.0, 1.0, 1.0].into() };
     let scene = Scene::builder()
-        .body(Body { model: Model::Corotated, ..Body::new("block", block).solid(0.0625) })
+        .body(Body { model: Some(Model::Corotated), ..Body::new("block", block).solid(0.0625) })
         .pin(Pin::hard("block", top))
         .solver(Solver { method, ..Solver::default() })
         .build()

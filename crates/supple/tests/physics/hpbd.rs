@@ -86,7 +86,8 @@ fn a_bar_hangs_as_long_as_newtons_method_says() {
         damping: Some(0.05),
         ..MaterialSpec::default()
     };
-    let bar = Body { cell: Some(0.1), model: Model::Spring, ..Body::new("bar", shape) }.material(material);
+    let bar =
+        Body { cell: Some(0.1), model: Some(Model::Spring), ..Body::new("bar", shape) }.material(material);
     let wall = Selection::Plane { point: DVec3::new(-0.499, 0.0, 0.0), normal: -DVec3::X };
     let mut scene = Scene::builder().body(bar).pin(Pin::hard("bar", wall)).build().unwrap();
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
@@ -211,7 +212,7 @@ fn a_cloth_that_falls_onto_another_stays_above_it() {
         Body::cloth("falling").size([0.4, 0.4]).vertices([21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
     falling.velocity = DVec3::new(0.0, -2.0, 0.0);
     scene.bodies.push(falling);
-    scene.contact.thickness = 0.005;
+    scene.contact.thickness = Some(0.005);
     let mut simulation = Simulation::new(scene).unwrap();
     for step in 0..480 {
         simulation.step(1.0 / 480.0).unwrap();
@@ -282,7 +283,7 @@ fn what_is_near_is_found_again_after_a_state_is_restored() {
         let mut cloth = Body::cloth("cloth").size([0.6, 0.6]).vertices([25, 25]).material("silk");
         cloth.transform.rotate = DVec3::new(80.0, 10.0, 0.0);
         cloth.transform.translate = 0.35 * DVec3::Y;
-        cloth.self_contact = true;
+        cloth.self_contact = Some(true);
         let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
         let mut scene = Scene::builder().body(cloth).collider(floor).build().unwrap();
         scene.solver.method = Method::HPBD;
@@ -324,7 +325,7 @@ fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
     for _ in 0..120 {
         deepest = deepest.max(simulation.step(1.0 / 60.0).unwrap().penetration);
     }
-    let thickness = simulation.scene_state().contact.thickness;
+    let thickness = simulation.scene_state().contact.thickness();
     assert!(deepest < 1e-3, "{deepest}");
     assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }
@@ -358,7 +359,7 @@ fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
 fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
     // Two sheets are thrown at each other, by one edge length per step.
     let mut cloth = Body::cloth("cloth").size([0.4, 0.4]).vertices([21, 21]).material("cotton");
-    cloth.self_contact = true;
+    cloth.self_contact = Some(true);
     let other = Body { velocity: DVec3::new(0.0, 0.6, 0.0), ..cloth.clone() }.at([0.003, -0.03, 0.004]);
     cloth.velocity = DVec3::new(0.0, -0.6, 0.0);
     let other = Body { name: "other".into(), ..other };

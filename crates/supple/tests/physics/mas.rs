@@ -56,7 +56,7 @@ fn draped(linear: LinearOptions) -> Simulation {
         .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([17, 17]).at([0.0, 0.27, 0.0]))
         .pin(Pin::hard("cloth", Selection::nearest([[-0.5, 0.27, -0.5]])))
         .collider(Collider::sphere("ball", [0.0, 0.0, 0.0], 0.25))
-        .solver(Solver { linear, ..Solver::default() });
+        .solver(Solver { linear: Some(linear), ..Solver::default() });
     Simulation::new(scene.build().unwrap()).unwrap()
 }
 

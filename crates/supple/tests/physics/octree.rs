@@ -15,7 +15,7 @@ use crate::bars::elastic;
 /// A solid box fixed at its low end `x = 0`, in quasi-statics.
 fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -> Scene {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
-    let body = Body { cell: Some(cell), model: Model::Corotated, ..Body::new("bar", shape) };
+    let body = Body { cell: Some(cell), model: Some(Model::Corotated), ..Body::new("bar", shape) };
     let body = body.at([0.5 * size[0], 0.0, 0.0]).material(material);
     let wall = Selection::Plane { point: DVec3::new(1e-6, 0.0, 0.0), normal: -DVec3::X };
     let mut scene = Scene::builder().body(body).pin(Pin::hard("bar", wall)).build().unwrap();
@@ -85,7 +85,7 @@ fn sheared_block_differs_less_and_less_from_tetrahedra(model: Model) {
         let mut scene = held_bar([0.4, 0.4, 0.4], 0.4 / cells, elastic(1e5, 0.3), method);
         scene.world = World { gravity: DVec3::new(0.0, -30.0, 0.0), ..World::default() };
         scene.bodies[0].interior = (method == Method::OCTREE).then_some(0.25);
-        scene.bodies[0].model = model;
+        scene.bodies[0].model = Some(model);
         -mean(&settled(scene), |p| p.x > 0.399).y
     };
     let difference = |cells: f64| (sag(Method::OCTREE, cells) / sag(Method::NEWTON, cells) - 1.0).abs();
@@ -128,7 +128,7 @@ fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
     let (young, ratio) = (1.2e4, 0.49);
     let mut scene = held_bar([0.6, 0.2, 0.2], 0.025, elastic(young, ratio), Method::OCTREE);
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
-    scene.bodies[0].model = Model::NeoHookean;
+    scene.bodies[0].model = Some(Model::NeoHookean);
     let mut simulation = Simulation::new(scene).unwrap();
     let volume = |simulation: &Simulation| {
         let positions = simulation.positions();
@@ -258,7 +258,7 @@ fn cloth_and_other_models_are_refused_with_what_to_do() {
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`cell`"), "{problem}");
     let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, elastic(1e5, 0.4), Method::OCTREE);
-    scene.bodies[0].model = Model::Stvk;
+    scene.bodies[0].model = Some(Model::Stvk);
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("use one of `corotated`, `neo-hookean`"), "{problem}");
 }

@@ -71,7 +71,7 @@ fn fingers(folder: &Path, collision: SelfCollisionModel) -> Scene {
     write_cubes(&path, [12, 24, 6], |[x, y, _]| y < 6 || !(4..8).contains(&x));
     let mut body = Body::new("fingers", Shape::new(ShapeSource::File(path))).material(flesh(0.2));
     body.cell = Some(CUBE);
-    body.self_contact = true;
+    body.self_contact = Some(true);
     let tip = |low: f64| Selection::Box {
         min: DVec3::new((low + 1.0) * CUBE, 20.0 * CUBE, -1.0),
         max: DVec3::new((low + 3.0) * CUBE, 1.0, 1.0),
@@ -89,7 +89,7 @@ fn fingers(folder: &Path, collision: SelfCollisionModel) -> Scene {
         .build()
         .unwrap();
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
-    scene.contact.thickness = 0.003;
+    scene.contact.thickness = Some(0.003);
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = Some(1e-3);
     scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = collision;
@@ -135,7 +135,7 @@ fn fingers_of_one_body_pressed_into_each_other_come_to_rest_apart() {
     assert!((-0.003..0.006).contains(&gap), "they touch: {gap}");
     // Without contact they cross by far.
     let mut scene = fingers(folder.path(), SelfCollisionModel::Intersection);
-    scene.bodies[0].self_contact = false;
+    scene.bodies[0].self_contact = Some(false);
     let mut free = Simulation::new(scene).unwrap();
     for _ in 0..24 {
         free.step(1.0 / 30.0).unwrap();
@@ -156,7 +156,7 @@ fn tangled(folder: &Path) -> Scene {
     upper.transform.rotate = DVec3::new(0.0, 37.0, 0.0);
     let mut scene = Scene::builder().body(bar("lower")).body(upper).build().unwrap();
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
-    scene.contact.thickness = 0.002;
+    scene.contact.thickness = Some(0.002);
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = Some(1e-3);
     scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = SelfCollisionModel::Intersection;

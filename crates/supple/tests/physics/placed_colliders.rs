@@ -157,7 +157,7 @@ fn a_plate_that_is_placed_step_by_step_drags_a_block_along() {
         let shape = ShapeSource::Box(Cuboid { size: [0.1; 3], cells: None });
         let block = Body::new("block", shape).at([0.0, 0.051, 0.0]).solid(0.05).material("foam");
         let plate = Collider::cuboid("plate", [0.0, -0.05, 0.0], [1.0, 0.1, 1.0]).friction(friction);
-        let builder = Scene::builder().body(Body { model: Model::Corotated, ..block }).collider(plate);
+        let builder = Scene::builder().body(Body { model: Some(Model::Corotated), ..block }).collider(plate);
         let mut scene = builder.build().unwrap();
         scene.solver.method = method;
         scene.contact.friction_model = model;

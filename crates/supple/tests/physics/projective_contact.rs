@@ -15,7 +15,7 @@ const STEP: f64 = 1.0 / 60.0;
 fn projective(linear: LinearKind, contact_matrix: ContactMatrix) -> Solver {
     Solver {
         method: Method::PROJECTIVE,
-        linear: linear.into(),
+        linear: Some(linear.into()),
         contact_matrix: Some(contact_matrix),
         max_iterations: 30,
         ..Solver::default()
@@ -33,7 +33,7 @@ fn cloth(name: &str, height: f64) -> Body {
     };
     let body =
         Body::cloth(name).size([0.5, 0.5]).vertices([11, 11]).at([0.01, height, 0.02]).material(material);
-    Body { model: Model::Spring, bending: Some(Bending::Quadratic), ..body }
+    Body { model: Some(Model::Spring), bending: Some(Bending::Quadratic), ..body }
 }
 
 /// Two cloths on a ball.

@@ -10,7 +10,7 @@ const HALF: f64 = 0.25;
 fn half(name: &str, side: f64, across: u32) -> Body {
     let mut body =
         Body::cloth(name).size([HALF, 0.2]).vertices([9, across]).at([0.5 * side * HALF, 0.0, 0.0]);
-    body.model = Model::Corotated;
+    body.model = Some(Model::Corotated);
     body
 }
 
@@ -63,7 +63,7 @@ fn run(scene: Scene, steps: u32) -> Simulation {
 fn two_sewn_halves_hang_as_the_whole_does() {
     let sewn = run(halves([7, 7]), 40);
     let mut whole = Body::from(Body::cloth("whole").size([2.0 * HALF, 0.2]).vertices([17, 7]));
-    whole.model = Model::Corotated;
+    whole.model = Some(Model::Corotated);
     let whole = run(built(Scene::builder().body(whole).pin(held("whole", -HALF)), Vec::new()), 40);
     let lowest = |s: &Simulation| s.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
     assert!(lowest(&whole) < -0.2, "it falls: {}", lowest(&whole));
@@ -118,8 +118,8 @@ fn a_seam_that_closes_draws_its_sides_together_evenly() {
 #[test]
 fn what_is_sewn_does_not_push_itself_apart_and_crosses_nothing() {
     let mut scene = halves([7, 7]);
-    scene.bodies.iter_mut().for_each(|body| body.self_contact = true);
-    scene.contact.thickness = 0.005;
+    scene.bodies.iter_mut().for_each(|body| body.self_contact = Some(true));
+    scene.contact.thickness = Some(0.005);
     let mut simulation = Simulation::new(scene).unwrap();
     let first = simulation.step(0.01).unwrap();
     assert_eq!(
@@ -148,7 +148,7 @@ fn a_tube_is_sewn_to_a_tube_whatever_vertex_each_begins_with() {
         };
         let mut body = Body::new(name, supple::scene::ShapeSource::Cylinder(shape)).at([0.0, y, 0.0]);
         body.transform.rotate = DVec3::new(0.0, turn, 0.0);
-        body.model = Model::Corotated;
+        body.model = Some(Model::Corotated);
         body
     };
     let at = |y: f64| Selection::Box { min: DVec3::new(-1.0, y, -1.0), max: DVec3::new(1.0, y, 1.0) };
@@ -165,9 +165,9 @@ fn a_tube_is_sewn_to_a_tube_whatever_vertex_each_begins_with() {
 fn bits_are_the_same_for_any_number_of_threads_and_from_a_saved_state() {
     let scene = || {
         let mut scene = halves([7, 9]);
-        scene.bodies.iter_mut().for_each(|body| body.self_contact = true);
+        scene.bodies.iter_mut().for_each(|body| body.self_contact = Some(true));
         scene.seams[0].closes = 0.05;
-        scene.solver.linear = supple::scene::LinearKind::Mas.into();
+        scene.solver.linear = Some(supple::scene::LinearKind::Mas.into());
         scene
     };
     let hashes = |simulation: &mut Simulation, steps: u32| -> Vec<u64> {

@@ -125,7 +125,7 @@ fn a_cloth_wound_up_by_a_ball_never_crosses() {
 fn busy(method: Method) -> Scene {
     let mut cloth = Body::cloth("cloth").size([0.6, 0.6]).vertices([11, 11]).at([0.0, 0.5, 0.0]);
     cloth.transform.rotate = DVec3::new(3.0, 0.0, 5.0);
-    cloth.self_contact = true;
+    cloth.self_contact = Some(true);
     let ball = Body::new(
         "ball",
         supple::scene::ShapeSource::Sphere(supple::mesh::generate::SphereShape { radius: 0.1, cells: 2 }),
@@ -147,12 +147,12 @@ fn busy(method: Method) -> Scene {
         .collider(Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]).friction(0.3))
         .build()
         .unwrap();
-    scene.contact.thickness = 0.02;
+    scene.contact.thickness = Some(0.02);
     scene.solver.method = method;
     scene.solver.tolerance = Some(1e-3);
     scene.solver.max_iterations = if method == Method::NEWTON { 60 } else { 25 };
     let first_order = method == Method::NONLINEAR_CG || method == Method::ACCELERATED_GRADIENT;
-    scene.solver.linear = if first_order { Jacobi.into() } else { Cholesky.into() };
+    scene.solver.linear = Some(if first_order { Jacobi.into() } else { Cholesky.into() });
     scene
 }
 
@@ -220,7 +220,7 @@ fn block_on_block(gap: f64) -> Simulation {
     let above = Selection::Plane { point: DVec3::new(0.0, -1.0, 0.0), normal: DVec3::Y };
     let built = Scene::builder().body(block("lower", 0.0)).body(block("upper", 0.1 + gap));
     let mut scene = built.pin(Pin::hard("lower", above)).build().unwrap();
-    scene.contact.thickness = THICKNESS;
+    scene.contact.thickness = Some(THICKNESS);
     Simulation::new(scene).unwrap()
 }
 
@@ -260,7 +260,7 @@ fn bodies_that_start_almost_touching_stay_calm_after_changes_and_restores() {
     is_not_thrown(&mut resumed, 3, "resumed");
     is_not_thrown(&mut simulation, 3, "unbroken");
     assert_eq!(simulation.state_hash(), resumed.state_hash());
-    simulation.set_solver(Solver { linear: Jacobi.into(), ..Solver::default() }).unwrap();
+    simulation.set_solver(Solver { linear: Some(Jacobi.into()), ..Solver::default() }).unwrap();
     is_not_thrown(&mut simulation, 2, "another solver");
     simulation.add_body(&block("far", 5.0)).unwrap();
     is_not_thrown(&mut simulation, 60, "another body");
@@ -273,7 +273,7 @@ fn crossed(tangled: Tangled) -> Scene {
     upper.transform.rotate = DVec3::new(3.0, 0.0, 25.0);
     let mut scene = Scene::builder().body(lower).body(upper).build().unwrap();
     scene.world.gravity = DVec3::ZERO;
-    scene.contact.thickness = 0.005;
+    scene.contact.thickness = Some(0.005);
     scene.contact.tangled = tangled;
     scene
 }
@@ -335,7 +335,7 @@ fn sheets_that_do_not_touch_do_not_move_each_other() {
     upper.velocity = DVec3::new(0.0, 0.5, 0.0);
     let mut scene = Scene::builder().body(lower).body(upper).build().unwrap();
     scene.world.gravity = DVec3::ZERO;
-    scene.contact.thickness = 0.0009;
+    scene.contact.thickness = Some(0.0009);
     let mut simulation = Simulation::new(scene).unwrap();
     let lower = simulation.scene_state().body_ids[0];
     let start = simulation.body_positions(lower).unwrap().to_vec();

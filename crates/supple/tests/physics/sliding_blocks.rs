@@ -31,7 +31,7 @@ fn block_on(ground: Collider, friction: f64, slope: f64, solver: Solver) -> Scen
     let body = Body::new("block", shape).at([0.02, 0.0505, 0.013]).solid(0.05).material("rubber");
     let gravity = GRAVITY * DVec3::new(slope.sin(), -slope.cos(), 0.0);
     let built = Scene::builder().gravity(gravity).collider(ground.friction(friction)).solver(solver);
-    let mut scene = built.body(Body { model: Model::Corotated, ..body }).build().unwrap();
+    let mut scene = built.body(Body { model: Some(Model::Corotated), ..body }).build().unwrap();
     scene.contact.friction_model = FrictionModel::Adhesive;
     scene
 }

@@ -27,7 +27,7 @@ fn material(young_modulus: f64, poisson_ratio: f64, damping: f64) -> MaterialSpe
 /// A box from x = 0 to its length.
 fn bar(size: [f64; 3], cell: f64, material: MaterialSpec) -> Body {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
-    let body = Body { cell: Some(cell), model: Model::Linear, ..Body::new("bar", shape) };
+    let body = Body { cell: Some(cell), model: Some(Model::Linear), ..Body::new("bar", shape) };
     body.at([0.5 * size[0], 0.0, 0.0]).material(material)
 }
 
@@ -142,7 +142,7 @@ fn kinematic_cells_carry_a_body_along() {
 #[test]
 fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
-    body.model = Model::Corotated;
+    body.model = Some(Model::Corotated);
     let turn = [Keyframe::at(0.0).rotate([0.0; 3]), Keyframe::at(1.0).rotate([0.0, 0.0, 90.0])];
     let mut simulation = driven(body, turn);
     let start = simulation.positions().to_vec();
@@ -160,7 +160,7 @@ fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
 #[test]
 fn a_body_that_turns_takes_its_frame_along() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
-    body.model = Model::Corotated;
+    body.model = Some(Model::Corotated);
     let turn = [Keyframe::at(0.0).rotate([0.0; 3]), Keyframe::at(1.0).rotate([0.0, 0.0, 180.0])];
     let mut simulation = driven(body, turn);
     let start = simulation.positions().to_vec();
@@ -184,7 +184,7 @@ fn a_body_that_turns_takes_its_frame_along() {
 fn a_far_bent_bar_rests_where_newtons_method_has_it() {
     let tip = |cell, method, model, gravity: f64| {
         let mut body = bar([1.2, 0.3, 0.3], cell, material(1e5, 0.45, 0.0));
-        body.model = model;
+        body.model = Some(model);
         end_displacement(&at_rest(body, gravity * DVec3::NEG_Y, method), 1.2)
     };
     let softer = |cell, gravity, model| {
@@ -238,7 +238,7 @@ fn a_dragged_point_follows_its_target() {
 #[test]
 fn what_lattices_cannot_do_is_refused_with_the_reason() {
     let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
-    scene.bodies[0].model = Model::NeoHookean;
+    scene.bodies[0].model = Some(Model::NeoHookean);
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("neo-hookean") && problem.contains("staggered"), "{problem}");
     let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
@@ -250,7 +250,7 @@ fn what_lattices_cannot_do_is_refused_with_the_reason() {
 /// A block of jelly of 20 cm whose lower side is at a height.
 fn jelly(name: &str, height: f64) -> Body {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size: [0.2; 3], cells: None }));
-    let body = Body { cell: Some(0.05), model: Model::Corotated, ..Body::new(name, shape) };
+    let body = Body { cell: Some(0.05), model: Some(Model::Corotated), ..Body::new(name, shape) };
     body.at([0.0, 0.1 + height, 0.0]).material(material(2e4, 0.45, 0.005))
 }
 

@@ -12,7 +12,7 @@ use crate::bars::{elastic, end_displacement};
 /// A box from x = 0 to its length, clamped at x = 0, in equilibrium under `gravity`.
 fn clamped(size: [f64; 3], cell: f64, model: Model, material: MaterialSpec, gravity: DVec3) -> Simulation {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
-    let body = Body { cell: Some(cell), model, ..Body::new("bar", shape) }
+    let body = Body { cell: Some(cell), model: Some(model), ..Body::new("bar", shape) }
         .at([0.5 * size[0], 0.0, 0.0])
         .material(material);
     let wall = Selection::Plane { point: DVec3::new(1e-6, 0.0, 0.0), normal: -DVec3::X };

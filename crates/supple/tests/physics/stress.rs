@@ -7,11 +7,12 @@ use supple::simulation::{Simulation, StressUnit};
 /// A tall column of this method, clamped at its lower end, under its own weight.
 fn column(method: Method) -> Simulation {
     let block = ShapeSource::Box(Cuboid { size: [0.5, 2.0, 0.5], cells: None });
-    let body = Body { model: Model::Corotated, ..Body::new("column", block).solid(0.0625) }.tuned(|m| {
-        m.young_modulus = Some(1e6);
-        m.poisson_ratio = Some(0.3);
-        m.density = Some(1000.0);
-    });
+    let body =
+        Body { model: Some(Model::Corotated), ..Body::new("column", block).solid(0.0625) }.tuned(|m| {
+            m.young_modulus = Some(1e6);
+            m.poisson_ratio = Some(0.3);
+            m.density = Some(1000.0);
+        });
     let foot = Selection::Plane { point: DVec3::new(0.0, -0.999, 0.0), normal: -DVec3::Y };
     let solver = Solver { method, tolerance: Some(1e-6), max_iterations: 100, ..Solver::default() };
     let mut scene =

@@ -83,7 +83,7 @@ fn pile(model: ContactModel, friction_model: FrictionModel) -> Scene {
             .vertices([12; 2])
             .at([0.01 * y, y, 0.0])
             .rotated([0.0, turn, 0.0]);
-        cloth.self_contact = true;
+        cloth.self_contact = Some(true);
         cloth.velocity = DVec3::new(0.0, -3.0, 0.0);
         cloth
     };
@@ -94,7 +94,7 @@ fn pile(model: ContactModel, friction_model: FrictionModel) -> Scene {
         .collider(ball)
         .build()
         .unwrap();
-    scene.contact.thickness = 0.003;
+    scene.contact.thickness = Some(0.003);
     scene.contact.model = model;
     scene.contact.friction_model = friction_model;
     scene

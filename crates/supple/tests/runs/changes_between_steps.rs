@@ -229,11 +229,11 @@ fn a_budget_that_is_used_up_at_once_is_no_failure() {
 fn another_material_agrees_between_solvers_and_keeps_place_and_velocity() {
     let block = |young_modulus: f64, density: f64| {
         let shape = ShapeSource::Box(Cuboid { size: [1.0, 0.4, 0.4], cells: None });
-        let body = Body { model: Model::NeoHookean, ..Body::new("block", shape).solid(0.1) };
+        let body = Body { model: Some(Model::NeoHookean), ..Body::new("block", shape).solid(0.1) };
         body.tuned(|m| (m.young_modulus, m.density) = (Some(young_modulus), Some(density)))
     };
     let ends = [LinearKind::Cholesky, LinearKind::Galerkin].map(|kind| {
-        let solver = Solver { linear: kind.into(), tolerance: Some(1e-9), ..Solver::default() };
+        let solver = Solver { linear: Some(kind.into()), tolerance: Some(1e-9), ..Solver::default() };
         let left = Selection::Plane { point: DVec3::new(-0.49, 0.0, 0.0), normal: DVec3::NEG_X };
         let scene = Scene::builder().body(block(1e5, 1000.0)).pin(Pin::hard("block", left)).solver(solver);
         let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();
@@ -352,7 +352,7 @@ fn bodies_that_projective_dynamics_cannot_take_are_refused() {
     assert!(error.contains("curved at rest"), "{error}");
     let error = simulation.add_body(&Body { name: "ball".into(), ..springs(ball) }).unwrap_err().to_string();
     assert!(error.contains("curved at rest") && error.contains("`ball`"), "{error}");
-    let stretchy = Body { model: Model::Stvk, ..flat };
+    let stretchy = Body { model: Some(Model::Stvk), ..flat };
     let body = simulation.body("cloth").unwrap();
     let error = simulation.change_body(body, &stretchy).unwrap_err().to_string();
     assert!(error.contains("`model`"), "{error}");

@@ -4,7 +4,7 @@ use supple::scene::{Body, LinearKind, LinearOptions, Method, Pin, Scene, Selecti
 use supple::simulation::{Simulation, StageTimes};
 
 fn times(method: Method, linear: impl Into<LinearOptions>) -> StageTimes {
-    let solver = Solver { method, linear: linear.into(), max_iterations: 4, ..Solver::default() };
+    let solver = Solver { method, linear: Some(linear.into()), max_iterations: 4, ..Solver::default() };
     let pin = Pin::hard("cloth", Selection::nearest([[-0.5, 0.0, -0.5]]));
     let scene = Scene::builder()
         .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([33, 33]))

@@ -40,7 +40,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 scene.solver.method = method;
                 // Several levels, although the bodies are small.
                 let levels = kind.has_option("levels").then(|| Levels::Counts(vec![30, 8]));
-                scene.solver.linear = LinearOptions { levels, ..kind.into() };
+                scene.solver.linear = Some(LinearOptions { levels, ..kind.into() });
                 // First-order methods do not converge here: their state after a few iterations must be reproduced.
                 scene.solver.max_iterations = if method == Method::NEWTON { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)
@@ -52,7 +52,7 @@ fn scenes() -> Vec<(String, Scene)> {
 
 /// A solid with each model that some stepper takes.
 fn models_of(solid: &Body) -> [Body; 2] {
-    [Model::Linear, Model::Corotated].map(|model| Body { model, ..solid.clone() })
+    [Model::Linear, Model::Corotated].map(|model| Body { model: Some(model), ..solid.clone() })
 }
 
 /// Every stepper without linear solvers, with each of the bodies that it can take.

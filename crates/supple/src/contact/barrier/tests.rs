@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::potential::{barrier, repulsion};
 use super::*;
-use crate::body::{Body, Discretisation};
+use crate::body::Body;
 use crate::energy::Energy;
 use crate::energy::conformance::*;
-use crate::scene::{self, Contact};
+use crate::scene::{self, Contact, Method};
 
 const THICKNESS: f64 = 0.1;
 
@@ -21,7 +21,7 @@ fn sheets_of(model: ContactModel, turn: f64, friction: f64) -> (ContactSystem, V
     let lower = scene::Body::from(scene::Body::cloth("lower").size([1.0, 1.0]).vertices([3, 3]));
     let mut upper = scene::Body::cloth("upper").size([1.0, 1.0]).vertices([3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
-    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Discretisation::Tets).unwrap());
+    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Method::NEWTON).unwrap());
     let x: Vec<DVec3> = bodies.iter().flat_map(|body| body.start.clone()).collect();
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));
@@ -44,7 +44,7 @@ fn sheets_of(model: ContactModel, turn: f64, friction: f64) -> (ContactSystem, V
 /// A cloth of 1 m whose faces are parallel to a capsule below them, and whose edges cross it.
 fn sheet_over_a_capsule() -> (ContactSystem, Vec<DVec3>) {
     let sheet = scene::Body::from(scene::Body::cloth("sheet").size([1.0, 1.0]).vertices([3, 3]));
-    let body = Body::build(&sheet, Path::new(""), Discretisation::Tets).unwrap();
+    let body = Body::build(&sheet, Path::new(""), Method::NEWTON).unwrap();
     let x = body.start.clone();
     let mut contact = ContactSystem::new(ContactProperties {
         points: Arc::new(body.embedding.clone()),

@@ -83,20 +83,25 @@ impl Checker<'_> {
             self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
         }
         let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
-        if body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft) {
+        let other = body.model.filter(|model| *model != Model::BaraffWitkin);
+        if let Some(other) = other
+            && directions.is_some_and(|[warp, weft]| warp != weft)
+        {
             let problem = format!(
                 "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` does not support; use \
                  `model = \"baraff-witkin\"`, or one number",
-                body.model.name(),
+                other.name(),
                 body.name
             );
             self.wrong(&format!("{place}.stretch_stiffness"), problem);
         }
-        if body.model != Model::BaraffWitkin && material.shear_stiffness.is_some() {
+        if let Some(other) = other
+            && material.shear_stiffness.is_some()
+        {
             let problem = format!(
                 "`shear_stiffness` is that of a weave, and `model = \"{}\"` of body `{}` has none; use `model = \"baraff-witkin\"`, or \
                  leave it out",
-                body.model.name(),
+                other.name(),
                 body.name
             );
             self.wrong(&format!("{place}.shear_stiffness"), problem);

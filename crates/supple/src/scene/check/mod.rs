@@ -107,14 +107,16 @@ impl Checker<'_> {
         if let Some(density) = world.air_density {
             self.at_least_zero("world.air_density", density);
         }
-        self.positive("contact.thickness", contact.thickness);
+        if let Some(thickness) = contact.thickness {
+            self.positive("contact.thickness", thickness);
+        }
         if let Some(stiffness) = contact.stiffness {
             self.positive("contact.stiffness", stiffness);
         }
         let tolerance = solver.gradient_tolerance();
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
-        if let Err(problem) = solver.linear.check() {
+        if let Some(Err(problem)) = solver.linear.as_ref().map(supple_linear::LinearOptions::check) {
             self.wrong("solver.linear", problem.to_string());
         } else if let Err(problem) = solver.check() {
             self.wrong("solver", problem.to_string());

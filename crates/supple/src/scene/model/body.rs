@@ -210,10 +210,10 @@ pub struct Body {
     /// Its material.
     #[serde(default)]
     pub material: MaterialSpec,
-    /// The elastic model.
+    /// The elastic model [default: by the kind of body and the method, `scene::defaults`].
     #[serde(default)]
-    pub model: Model,
-    /// The bending model.
+    pub model: Option<Model>,
+    /// The bending model [default: with the model].
     #[serde(default)]
     pub bending: Option<Bending>,
     /// Cell size in metres of lattices, octrees and tetrahedralised surfaces; turns a closed surface into a solid.
@@ -226,9 +226,9 @@ pub struct Body {
     /// Stretch at which it tears.
     #[serde(default)]
     pub tear_stretch: Option<f64>,
-    /// Whether it collides with itself.
+    /// Whether it collides with itself [default: cloth does].
     #[serde(default)]
-    pub self_contact: bool,
+    pub self_contact: Option<bool>,
     /// The name of a group, for `[[contact.pair]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

@@ -81,8 +81,8 @@ pub struct ContactPair {
 pub struct Contact {
     /// Whether bodies collide with each other; `self_contact` of a body controls collision with itself.
     pub between_bodies: bool,
-    /// The distance in metres below which surfaces repel each other.
-    pub thickness: f64,
+    /// The distance in metres below which surfaces repel each other [default: from the fabrics and the lengths of edges].
+    pub thickness: Option<f64>,
     /// Pressure per metre of thickness at about half of it, in Pa/m [default: from mass and material].
     pub stiffness: Option<f64>,
     /// The potential of the repulsion.
@@ -100,11 +100,18 @@ pub struct Contact {
     pub pairs: Vec<ContactPair>,
 }
 
+impl Contact {
+    /// The distance in metres below which surfaces repel each other. Simulations have chosen one; before that it is a millimetre.
+    pub fn thickness(&self) -> f64 {
+        self.thickness.unwrap_or(1e-3)
+    }
+}
+
 impl Default for Contact {
     fn default() -> Self {
         Self {
             between_bodies: true,
-            thickness: 1e-3,
+            thickness: None,
             stiffness: None,
             model: ContactModel::Barrier,
             tangled: Tangled::Push,

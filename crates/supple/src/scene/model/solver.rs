@@ -29,8 +29,8 @@ pub struct Solver {
     /// The nonlinear method or family.
     #[serde(skip)]
     pub method: Method,
-    /// The linear solver under it.
-    pub linear: LinearOptions,
+    /// The linear solver under it [default: by size, `scene::defaults`].
+    pub linear: Option<LinearOptions>,
     /// Stop when the gradient's norm has fallen to this fraction of that at the step's start [default:
     /// [`gradient_tolerance`](Self::gradient_tolerance)].
     pub tolerance: Option<f64>,
@@ -59,7 +59,9 @@ impl Serialize for Solver {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
-        map.serialize_entry("linear", &self.linear)?;
+        if let Some(linear) = &self.linear {
+            map.serialize_entry("linear", linear)?;
+        }
         if let Some(tolerance) = self.tolerance {
             map.serialize_entry("tolerance", &tolerance)?;
         }
@@ -107,19 +109,25 @@ impl Solver {
         self
     }
 
+    /// The linear solver and its options; that of a solver that no system has been chosen for is `cholesky`.
+    pub fn linear(&self) -> LinearOptions {
+        self.linear.clone().unwrap_or_default()
+    }
+
     /// Rejects options that do not apply to the method or the linear solver, and values outside their range.
     pub fn check(&self) -> Result<(), Error> {
-        self.linear.check().map_err(|problem| Error::Invalid(problem.to_string()))?;
+        let linear = self.linear();
+        linear.check().map_err(|problem| Error::Invalid(problem.to_string()))?;
         self.options.check()?;
         let (method, traits) = (self.method.name(), self.method.traits());
         let solves = traits.linear == LinearUse::Solver;
-        if !solves && self.linear.kind.iteration() == Iteration::Own {
+        if !solves && linear.kind.iteration() == Iteration::Own {
             return Err(Error::Invalid(format!(
                 "`{method}` needs a preconditioner and `{}` is not one; choose another `linear`, or `newton`",
-                self.linear.kind.name()
+                linear.kind.name()
             )));
         }
-        let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
+        let stops = linear.tolerance.is_some() || linear.max_iterations.is_some();
         if !solves && stops {
             return Err(Error::Invalid(format!(
                 "`{method}` applies its preconditioner once per iteration: `tolerance` and `max_iterations` of `linear` have no \
@@ -180,12 +188,14 @@ impl Solver {
         Err(Error::out_of_range("velocity_tolerance", speed, "positive and finite, in m/s"))
     }
 
-    /// Method and linear solver in command-line notation, as `newton+cholesky`.
+    /// Method and linear solver, if there is one, in command-line notation, as `newton+cholesky`.
     pub fn name(&self) -> String {
-        if self.method.traits().linear == LinearUse::None {
-            return self.method.name().to_owned();
+        match &self.linear {
+            Some(linear) if self.method.traits().linear != LinearUse::None => {
+                format!("{}+{}", self.method.name(), linear.kind.name())
+            }
+            _ => self.method.name().to_owned(),
         }
-        format!("{}+{}", self.method.name(), self.linear.kind.name())
     }
 }
 
@@ -193,7 +203,7 @@ impl Default for Solver {
     fn default() -> Self {
         Self {
             method: Method::default(),
-            linear: LinearOptions::default(),
+            linear: None,
             tolerance: None,
             max_iterations: 50,
             velocity_tolerance: None,

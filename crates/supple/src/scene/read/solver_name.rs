@@ -30,7 +30,9 @@ impl Solver {
         if !self.method.traits().contact_matrix {
             self.contact_matrix = None;
         }
-        self.linear.kind = linear.unwrap_or(self.linear.kind);
+        if let Some(kind) = linear {
+            self.linear.get_or_insert_default().kind = kind;
+        }
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl Simulation {
         if self.tearing.is_some() {
             return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
-        let built = Body::build(body, &self.scene_state.folder, self.scene_state.solver.method.into())?;
+        let built = Body::build(body, &self.scene_state.folder, self.scene_state.solver.method)?;
         self.kind.can_take(self.scene_state.solver.method, &built)?;
         let id = BodyId(self.new_id());
         let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(Some).chain([None]).collect();
@@ -100,7 +100,7 @@ impl Simulation {
     pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
         let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
         changed.validate(&self.scene_state.folder)?;
-        let built = Body::build(changed, &self.scene_state.folder, self.scene_state.solver.method.into())?;
+        let built = Body::build(changed, &self.scene_state.folder, self.scene_state.solver.method)?;
         self.kind.can_take(self.scene_state.solver.method, &built)?;
         let before = &self.scene_state.bodies[index];
         if built.name != before.name || built.elements != before.elements {

@@ -1,6 +1,7 @@
 //! Another solver between two steps.
 
 use crate::scene::Solver;
+use crate::scene_state::choose_linear;
 use crate::simulation::Simulation;
 use supple_core::Error;
 
@@ -20,7 +21,7 @@ impl Simulation {
     /// assert!(simulation.set_solver(Solver { method: Method::HPBD, ..Solver::default() }).is_err());
     /// # Ok::<(), supple::Error>(())
     /// ```
-    pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
+    pub fn set_solver(&mut self, mut solver: Solver) -> Result<(), Error> {
         let (before, after) = (self.scene_state.solver.method, solver.method);
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
@@ -31,6 +32,7 @@ impl Simulation {
         }
         solver.validate()?;
         self.scene_state.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
+        choose_linear(&mut solver, &self.scene_state.bodies);
         self.scene_state.solver = solver;
         let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(Some).collect();
         self.rebuild(&kept);

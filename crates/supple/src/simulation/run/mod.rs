@@ -57,13 +57,20 @@ impl Run {
 
     /// The same by one of these steppers.
     pub fn with_steppers(
-        scene: Scene,
+        mut scene: Scene,
         folder: &Path,
         begin: StartMode,
         simd: Simd,
         steppers: &Registry,
     ) -> Result<Self, Error> {
+        // A run keeps what was chosen when it began.
+        if matches!(begin, StartMode::Resume | StartMode::From(_))
+            && let Ok(earlier) = scene_of_run_with(folder, steppers)
+        {
+            scene.adopt_choices(&earlier);
+        }
         let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        simulation.scene_state().write_choices(&mut scene);
         simulation.record_states(scene.output.record_states);
         simulation.verify_steps(scene.output.verify_steps);
         let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };

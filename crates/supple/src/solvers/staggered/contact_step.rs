@@ -185,7 +185,7 @@ impl StaggeredStepper {
         if !self.is_driven() {
             return Ok(length);
         }
-        let parts = (self.farthest_driven()? / (PART_LENGTH * scene_state.contact.thickness)).ceil();
+        let parts = (self.farthest_driven()? / (PART_LENGTH * scene_state.contact.thickness())).ceil();
         if parts <= 1.0 {
             return Ok(length);
         }
@@ -206,7 +206,7 @@ impl StaggeredStepper {
     /// How long a part is at least: in less time driven points do not move by a noteworthy distance.
     fn shortest_part(&mut self, scene_state: &SceneState, length: u32) -> Result<u32, Error> {
         let far = self.farthest_driven()?.max(f64::MIN_POSITIVE);
-        let noteworthy = f64::from(length) * LEAST_MOVE * scene_state.contact.thickness / far;
+        let noteworthy = f64::from(length) * LEAST_MOVE * scene_state.contact.thickness() / far;
         Ok(noteworthy.ceil().clamp(1.0, f64::from(MOST_PARTS)) as u32)
     }
 
@@ -376,7 +376,7 @@ impl StaggeredStepper {
                 return Ok(true);
             }
             carried.clone_from(goals);
-            rows.carry(contact, (bodies, first), (x, scene_state.contact.thickness), carried)?;
+            rows.carry(contact, (bodies, first), (x, scene_state.contact.thickness()), carried)?;
             place(bodies, carried, first, ends);
             let free = contact.advance(x, ends, 1.0)?;
             for (body, carried) in bodies.iter_mut().zip(&*carried) {

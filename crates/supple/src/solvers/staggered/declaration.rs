@@ -36,13 +36,13 @@ impl StepperDeclaration for StaggeredMultigrid {
         let mut found = Vec::new();
         for (i, body) in scene.bodies.iter().enumerate() {
             let keys = [
-                ("model", !matches!(body.model, Model::Linear | Model::Corotated)),
+                ("model", !matches!(body.model, None | Some(Model::Linear | Model::Corotated))),
                 ("region", !body.regions.is_empty()),
                 ("pressure", body.pressure.is_some()),
             ];
             for (key, _) in keys.iter().filter(|(_, is_set)| *is_set) {
                 let what = match *key {
-                    "model" => format!("`model = \"{}\"`", body.model.name()),
+                    "model" => format!("`model = \"{}\"`", body.model.unwrap_or_default().name()),
                     key => format!("`{key}`"),
                 };
                 let what = format!("{what} of body `{}` with `staggered`", body.name);

@@ -176,7 +176,7 @@ impl SelfCollisions {
             points: Points::new(&scene_state.bodies, first),
             meetings: meetings(scene_state),
             bodies: scene_state.bodies.len(),
-            thickness: scene_state.contact.thickness,
+            thickness: scene_state.contact.thickness(),
             ..Self::default()
         };
         let particles: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();

@@ -121,7 +121,7 @@ impl SelfCollision {
             first += body.mass.len() as u32;
             stiffness.extend(stiffnesses(body, filled, scene_state.contact.stiffness));
         }
-        let thickness = scene_state.contact.thickness;
+        let thickness = scene_state.contact.thickness();
         let (points, friction) = (points.clone(), friction.to_vec());
         let fans = Fans::new(&surfaces.triangles, surfaces.start.len());
         Self { surfaces, fans, points, bodies, stiffness, friction, thickness, ..Self::default() }
