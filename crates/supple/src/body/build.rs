@@ -1,6 +1,5 @@
 //! Builds a simulation body from a scene's body: placed, welded, filled, masses lumped.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use super::shape::{BuiltShape, VolumeMesh, inside_mesh, shape_meshes};
 use super::{Body, Discretisation, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::material::Material;
 use crate::output::FrameSurface;
-use crate::scene::defaults::{self, BodyKind};
+use crate::scene::defaults;
 use crate::scene::{self, ClosedMesh, Method, Model, Placement, SelectionPoints};
 use supple_core::Error;
 use supple_core::text::number::Brief;
@@ -42,8 +41,7 @@ impl Body {
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let mut body = Self::from_meshes(spec, shaped, rest, (material, cut), folder).map_err(named)?;
-        body.choose_defaults(spec, method);
+        let mut body = Self::from_meshes(spec, shaped, rest, (material, method), folder).map_err(named)?;
         body.check_model()?;
         body.check_pressure()?;
         body.check_mass()?;
@@ -57,9 +55,10 @@ impl Body {
         spec: &scene::Body,
         shaped: BuiltShape,
         rest: Option<Vec<DVec3>>,
-        (material, cut): (Material, Discretisation),
+        (material, method): (Material, Method),
         folder: &Path,
     ) -> Result<Self, Error> {
+        let cut = Discretisation::from(method);
         let BuiltShape { mut surface, inside, notes } = shaped;
         let corners = surface.triangle_corners();
         let surface_triangles = surface.triangles();
@@ -85,13 +84,13 @@ impl Body {
             velocity: spec.velocity,
             mass: Vec::new(),
             materials: material.clone().into(),
-            model: spec.model.unwrap_or_default(),
+            model: spec.model.unwrap_or_else(|| defaults::model(method)),
             bending: spec.bending,
             pressure: spec.pressure,
             tear_stretch: spec.tear_stretch,
             tears: Vec::new(),
             cell: spec.cell,
-            self_contact: spec.self_contact.unwrap_or_default(),
+            self_contact: spec.self_contact.unwrap_or(defaults::SELF_CONTACT),
             group: spec.group.clone(),
             notes,
         };
@@ -228,19 +227,6 @@ impl Body {
             }
         }
         self.mass = mass;
-    }
-
-    /// What the scene leaves to the engine.
-    fn choose_defaults(&mut self, spec: &scene::Body, method: Method) {
-        let kind = match &self.elements {
-            Elements::Triangles(triangles) => {
-                BodyKind::Cloth { is_curved: is_curved(triangles, &self.rest_corners) }
-            }
-            Elements::Tets(_) | Elements::Octants(_) => BodyKind::Solid,
-        };
-        self.model = spec.model.unwrap_or_else(|| defaults::model(kind, method));
-        self.bending = spec.bending.or_else(|| defaults::bending(kind, self.model));
-        self.self_contact = spec.self_contact.unwrap_or_else(|| defaults::self_contact(kind));
     }
 
     /// Each model applies to cloth, to solids, or to both.
@@ -397,25 +383,4 @@ fn lumped_areas(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<f64> {
         triangle.iter().for_each(|&v| areas[v as usize] += third);
     }
     areas
-}
-
-/// Sines of angles between neighbours below this count as flat.
-const FLAT: f64 = 1e-6;
-
-/// Whether some neighbours of a sheet meet at an angle at rest; panels that are sewn together are not neighbours at rest.
-fn is_curved(triangles: &[[u32; 3]], rest: &[[DVec3; 3]]) -> bool {
-    let mut normals: BTreeMap<[u32; 2], ([DVec3; 2], DVec3)> = BTreeMap::new();
-    for (corners, places) in triangles.iter().zip(rest) {
-        let normal = (places[1] - places[0]).cross(places[2] - places[0]).normalize_or_zero();
-        for k in 0..3 {
-            let (a, b) = (k, (k + 1) % 3);
-            let (a, b) = if corners[a] < corners[b] { (a, b) } else { (b, a) };
-            let edge = [places[a], places[b]];
-            let known = normals.entry([corners[a], corners[b]]).or_insert((edge, normal));
-            if known.0 == edge && known.1.cross(normal).length() > FLAT {
-                return true;
-            }
-        }
-    }
-    false
 }

@@ -44,7 +44,6 @@ impl StepperDeclaration for ImplicitDynamics {
             velocity_tolerance: method == Method::NEWTON,
             spectral_radius: method == Method::ACCELERATED_GRADIENT,
             contact_matrix: method == Method::PROJECTIVE,
-            cloth_of_springs: method == Method::PROJECTIVE,
             renews_by_itself: method == Method::PROJECTIVE,
             ..MethodTraits::default()
         }

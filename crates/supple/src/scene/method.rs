@@ -109,8 +109,8 @@ pub struct MethodTraits {
     pub renews_by_itself: bool,
     /// Whether solids are divided into octants instead of tetrahedra; only then may bodies have an `interior`.
     pub octants: bool,
-    /// Whether cloth consists of springs, unless its body states a `model`.
-    pub cloth_of_springs: bool,
+    /// Whether bodies cannot consist of springs.
+    pub no_springs: bool,
     /// Whether the last body may tear.
     pub tears: bool,
     /// Whether it has its own friction and supports no other `contact.friction_model` than the default.

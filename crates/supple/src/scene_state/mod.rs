@@ -98,12 +98,7 @@ pub struct SceneState {
 /// `[contact]` and `[solver]` of a scene with what it leaves to the engine.
 fn chosen_defaults(scene: &Scene, bodies: &[Body]) -> (Contact, Solver) {
     let (mut contact, mut solver) = (scene.contact.clone(), scene.solver.clone());
-    if contact.thickness.is_none() {
-        let cloth = bodies.iter().filter(|body| body.is_cloth());
-        let fabric = cloth.map(|body| body.materials.main().thickness).reduce(f64::max);
-        let mean_edge = bodies.iter().map(Body::mean_edge).fold(f64::INFINITY, f64::min);
-        contact.thickness = Some(defaults::contact_thickness(fabric, mean_edge));
-    }
+    contact.thickness.get_or_insert(defaults::CONTACT_THICKNESS);
     choose_linear(&mut solver, bodies);
     (contact, solver)
 }
@@ -128,7 +123,6 @@ impl SceneState {
     pub(crate) fn write_choices(&self, scene: &mut Scene) {
         for (spec, body) in scene.bodies.iter_mut().zip(&self.bodies) {
             spec.model.get_or_insert(body.model);
-            spec.bending = spec.bending.or(body.bending);
             spec.self_contact.get_or_insert(body.self_contact);
         }
         scene.contact.thickness.get_or_insert(self.contact.thickness());

@@ -210,7 +210,7 @@ pub struct Body {
     /// Its material.
     #[serde(default)]
     pub material: MaterialSpec,
-    /// The elastic model [default: by the kind of body and the method, `scene::defaults`].
+    /// The elastic model [default: springs, co-rotated for methods without them].
     #[serde(default)]
     pub model: Option<Model>,
     /// The bending model [default: with the model].
@@ -226,7 +226,7 @@ pub struct Body {
     /// Stretch at which it tears.
     #[serde(default)]
     pub tear_stretch: Option<f64>,
-    /// Whether it collides with itself [default: cloth does].
+    /// Whether it collides with itself [default: no].
     #[serde(default)]
     pub self_contact: Option<bool>,
     /// The name of a group, for `[[contact.pair]]`.

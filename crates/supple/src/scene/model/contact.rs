@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::scene::defaults;
+
 /// The treatment of surfaces that intersect at the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -81,7 +83,7 @@ pub struct ContactPair {
 pub struct Contact {
     /// Whether bodies collide with each other; `self_contact` of a body controls collision with itself.
     pub between_bodies: bool,
-    /// The distance in metres below which surfaces repel each other [default: from the fabrics and the lengths of edges].
+    /// The distance in metres below which surfaces repel each other [default: 1 mm].
     pub thickness: Option<f64>,
     /// Pressure per metre of thickness at about half of it, in Pa/m [default: from mass and material].
     pub stiffness: Option<f64>,
@@ -101,9 +103,9 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// The distance in metres below which surfaces repel each other. Simulations have chosen one; before that it is a millimetre.
+    /// The distance in metres below which surfaces repel each other.
     pub fn thickness(&self) -> f64 {
-        self.thickness.unwrap_or(1e-3)
+        self.thickness.unwrap_or(defaults::CONTACT_THICKNESS)
     }
 }
 

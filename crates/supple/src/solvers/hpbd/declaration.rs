@@ -25,7 +25,6 @@ impl StepperDeclaration for Hpbd {
 
     fn traits(&self, _method: Method) -> MethodTraits {
         MethodTraits {
-            cloth_of_springs: true,
             tears: true,
             fixed_work: true,
             own_friction: true,

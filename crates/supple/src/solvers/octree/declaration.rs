@@ -23,7 +23,7 @@ impl StepperDeclaration for OctreeFlesh {
     }
 
     fn traits(&self, _method: Method) -> MethodTraits {
-        MethodTraits { octants: true, ..MethodTraits::default() }
+        MethodTraits { octants: true, no_springs: true, ..MethodTraits::default() }
     }
 
     fn options(&self) -> Option<OptionTable> {

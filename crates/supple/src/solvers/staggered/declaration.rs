@@ -25,7 +25,7 @@ impl StepperDeclaration for StaggeredMultigrid {
     }
 
     fn traits(&self, _method: Method) -> MethodTraits {
-        MethodTraits::default()
+        MethodTraits { no_springs: true, ..MethodTraits::default() }
     }
 
     fn options(&self) -> Option<OptionTable> {
