@@ -21,7 +21,7 @@ pub(crate) const CONTACT_THICKNESS: f64 = 1e-3;
 /// Nodes up to which a sparse factorisation is as fast as conjugate gradients with multigrid: of sheets, whose factors fill little, and of
 /// tetrahedra.
 const FACTORED_SHEET_NODES: f64 = 4000.0;
-const FACTORED_SOLID_NODES: f64 = 4000.0;
+const FACTORED_SOLID_NODES: f64 = 1500.0;
 
 /// The linear solver for bodies with so many nodes together.
 pub(crate) fn linear(sheet_nodes: usize, solid_nodes: usize) -> LinearKind {
