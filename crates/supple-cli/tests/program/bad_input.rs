@@ -31,7 +31,7 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["run", "demo", "--resolution", "-1"], &["-1"]),
         (&["run", "demo", "--solver", "magic"], &["magic", "newton"]),
         (&["run", "demo", "--solver", "octree"], &["`cloth`", "`octree`", "`cell`"]),
-        (&["run", "demo", "--solver", "staggered"], &["`cloth`", "`staggered`", "`model"]),
+        (&["run", "demo", "--solver", "staggered"], &["`cloth`", "`staggered`", "closed"]),
         (&["run", "demo", "--solver", "newton+newton"], &["newton+newton"]),
         (&["run", "demo", "--solver", "lbfgs+chebyshev"], &["chebyshev", "preconditioner"]),
         (&["run", "bar", "--resolution", "0.2", "--solver", "projective"], &["projective", "model"]),

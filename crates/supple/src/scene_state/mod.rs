@@ -16,7 +16,6 @@ use crate::scene::{
     Bending, Collider, Contact, LinearUse, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World,
 };
 use supple_core::Error;
-use supple_core::text::number::Brief;
 use supple_linear::Simd;
 
 pub(crate) use driver::Anchor;
@@ -150,7 +149,7 @@ impl SceneState {
                 said.push(format!("{kind}: {}", models.join(" or ")));
             }
         }
-        said.push(format!("contact below {} mm", Brief(1e3 * self.contact.thickness())));
+        said.push(format!("contact below {} mm", (1e6 * self.contact.thickness()).round() / 1e3));
         said.join("; ")
     }
 

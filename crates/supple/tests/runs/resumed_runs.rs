@@ -115,6 +115,32 @@ fn a_run_is_resumed_only_with_the_instruction_set_it_was_started_with() {
 }
 
 /// A box from -1 to 1 along x and y, and of a height along z, in the file's unit.
+/// The engine's choices are explicit in `scene.toml`, and one that a newer version would make otherwise stays.
+#[test]
+fn a_run_records_what_the_engine_chose_and_keeps_it_when_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = Scene::from_toml(BODY, "chosen", ".").unwrap();
+    assert_eq!((scene.solver.linear.as_ref(), scene.bodies[0].model), (None, None));
+    let begun = begin(&scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
+    assert!(
+        begun.simulation().choices().starts_with("newton+cholesky; "),
+        "{}",
+        begun.simulation().choices()
+    );
+    drop(begun);
+    let path = folder.path().join("scene.toml");
+    let recorded = Scene::find(path.to_str().unwrap()).unwrap();
+    assert!(recorded.bodies[0].model.is_some() && recorded.bodies[0].self_contact.is_some());
+    assert!(recorded.contact.thickness.is_some());
+
+    let other = Scene::from_toml(&format!("{BODY}[solver]\nlinear = \"jacobi\"\n"), "chosen", ".").unwrap();
+    let older = folder.path().join("older");
+    frames(&mut begin(&other, &older, StartMode::Fresh, Simd::Auto).unwrap(), 1);
+    let resumed = begin(&scene, &older, StartMode::Resume, Simd::Auto).unwrap();
+    assert_eq!(resumed.scene().solver.name(), "newton+jacobi");
+    assert_eq!(resumed.frame(), 1);
+}
+
 fn write_box(path: &Path, unit: f64, height: f64) {
     let corners = (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2].map(|bit| f64::from(2 * bit - 1)));
     let vertices: String =

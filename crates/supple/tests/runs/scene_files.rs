@@ -99,7 +99,7 @@ fn a_wrong_word_is_refused_with_the_nearest() {
         (
             "[solver.linear]\nkind = \"choleski\"\n",
             2,
-            "value of `solver.linear().kind`; did you mean `cholesky`?",
+            "value of `solver.linear.kind`; did you mean `cholesky`?",
         ),
         ("[time]\nmode = \"static\"\n", 2, "did you mean `quasistatic`?"),
         ("[[body]]\nmodel = \"neo_hookean\"\n", 2, "did you mean `neo-hookean`?"),
@@ -495,7 +495,7 @@ fn sets_change_what_they_name() {
         "body.cloth.material.young_modulus=1e5",
         "collider.ball.shape.sphere.radius=0.3",
         "solver.tolerance = 1e-6",
-        "solver.linear().kind=mas",
+        "solver.linear.kind=mas",
         "time.frames=10",
         "world.gravity=[0, -1.6, 0]",
         "world.gravity.0=3",

@@ -2,6 +2,7 @@
 
 use crate::material::MaterialSpec;
 use crate::scene::check::Checker;
+use crate::scene::defaults;
 use crate::scene::{Body, Cuboid, Model, Region, Shape, ShapeSource};
 use supple_core::text::number::components;
 use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
@@ -83,7 +84,8 @@ impl Checker<'_> {
             self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
         }
         let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
-        let other = body.model.filter(|model| *model != Model::BaraffWitkin);
+        let model = body.model.unwrap_or_else(|| defaults::model(self.scene.solver.method));
+        let other = (model != Model::BaraffWitkin).then_some(model);
         if let Some(other) = other
             && directions.is_some_and(|[warp, weft]| warp != weft)
         {

@@ -92,6 +92,12 @@ impl LatticeBody {
     pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
         let options: StaggeredOptions = scene_state.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
+        if !cell.is_finite() {
+            return Err(Error::Invalid(format!(
+                "`staggered` needs the side of its cells: set `cell` of body `{}`, in metres",
+                body.name
+            )));
+        }
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
         let (mut lattice, placement) = made.ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! The declaration of staggered multigrid: its name, its options, and what it does not support.
 
+use crate::body::Body;
 use crate::scene::{
     FrictionModel, Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration,
     Unsupported,
@@ -8,6 +9,7 @@ use crate::scene_state::SceneState;
 use crate::solvers::staggered::{StaggeredOptions, StaggeredStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
+use supple_mesh::closed::closed_parts;
 
 /// Staggered multigrid (Zhu 2010).
 pub struct StaggeredMultigrid;
@@ -62,6 +64,18 @@ impl StepperDeclaration for StaggeredMultigrid {
 }
 
 impl StepperKind for StaggeredMultigrid {
+    fn can_take(&self, _method: Method, body: &Body) -> Result<(), Error> {
+        let is_open = body.is_cloth()
+            && closed_parts(&body.surface_triangles, body.surface_start.len()).contains(&false);
+        if !is_open {
+            return Ok(());
+        }
+        let name = &body.name;
+        Err(Error::Invalid(format!(
+            "`staggered` fills closed surfaces with cells, and that of body `{name}` is open; use another method for cloth, such as `newton`"
+        )))
+    }
+
     fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         Ok(Box::new(StaggeredStepper::new(scene_state)))
     }
