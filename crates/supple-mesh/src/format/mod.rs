@@ -25,7 +25,7 @@ use super::{MeshObject, SurfaceMesh, TetMesh};
 use supple_core::FileError;
 use supple_core::text::suggest::{did_you_mean, list};
 
-pub use gltf::{load_skin, read_gltf};
+pub use gltf::{load_skin, read_gltf, write_figure};
 pub use medit::read_medit;
 pub use msh::{read_msh, write_msh22, write_msh22_binary};
 pub use obj::{read_obj, write_obj};

@@ -4,12 +4,16 @@
 //! joint and the weights w sum to one.
 
 mod channel;
+mod dress;
+mod figure;
 mod repeat;
 mod skeleton;
 
 use glam::{DMat4, DVec3};
 
 pub use channel::{Channel, Interpolation, Values};
+pub use dress::dress_around;
+pub use figure::{Figure, Joint, walking_figure};
 use repeat::Repeat;
 pub use skeleton::{Parts, Skeleton, SkeletonNode};
 

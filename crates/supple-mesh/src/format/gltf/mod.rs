@@ -11,6 +11,7 @@ mod buffers;
 mod document;
 mod json;
 mod skin;
+mod write_figure;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,6 +21,7 @@ use glam::{DMat3, DMat4, DVec3};
 use self::buffers::Buffers;
 use self::document::{Accessor, Document, Mode, Primitive};
 pub use self::skin::load_skin;
+pub use self::write_figure::write_figure;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
 use crate::{LabelKind, SurfaceMesh};
