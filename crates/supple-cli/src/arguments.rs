@@ -111,6 +111,14 @@ pub(crate) enum Command {
         /// Print this scene's TOML
         name: Option<String>,
     },
+    /// Writes a commented scene with a small mesh to start from
+    New {
+        /// The scene's name: NAME.toml and its mesh are written
+        name: String,
+        /// A dress on a figure that walks, instead: on a character of your own (.glb with a skin and an animation), or on a generated one
+        #[arg(long, value_name = "FILE")]
+        figure: Option<Option<PathBuf>>,
+    },
     /// Checks a scene or a mesh for problems (what, where), reports its size and which solvers support it; or checks
     /// the frames of a run for intersecting surfaces
     Check {
@@ -161,7 +169,7 @@ impl SceneChoice {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Run {
-    /// A scene file or the name of a built-in scene [default: demo]
+    /// A scene file, the name of a built-in scene, or a mesh file, which is dropped on a floor [default: demo]
     pub scene: Option<String>,
     #[command(flatten)]
     pub choice: SceneChoice,
@@ -209,7 +217,7 @@ pub(crate) enum Color {
 
 #[derive(Debug, Args)]
 pub(crate) struct Render {
-    /// A run's folder, a scene file or a built-in scene's name
+    /// A run's folder, a scene file, a built-in scene's name, or a mesh file, which is dropped on a floor
     pub source: String,
     /// The picture (.png) or animation (.gif)
     #[arg(long, value_name = "FILE")]
@@ -245,7 +253,7 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct View {
-    /// A scene file, a built-in scene's name, or a run's folder
+    /// A scene file, a built-in scene's name, a mesh file, which is dropped on a floor, or a run's folder
     #[arg(default_value = "demo")]
     pub source: String,
     #[command(flatten)]

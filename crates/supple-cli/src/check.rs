@@ -225,7 +225,7 @@ fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
 
 /// The report on a scene's mesh at its size in the scene; unreadable files are listed with the scene's problems.
 fn checked(file: MeshFile) -> Option<(MeshFile, MeshReport)> {
-    let mut mesh = format::load(&file.path).ok()?.mesh;
+    let mut mesh = format::load_object(&file.path, file.object.as_deref()).ok()?.mesh;
     let positions = match &mut mesh {
         Mesh::Surface(surface) => &mut surface.positions,
         Mesh::Tets(tets) => &mut tets.positions,

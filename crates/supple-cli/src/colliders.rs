@@ -1,7 +1,5 @@
 //! Colliders as meshes for pictures.
 
-use std::path::Path;
-
 use glam::DVec3;
 use supple::contact::{ColliderMeshes, Surface};
 use supple::mesh::generate::{BoxShape, SphereShape};
@@ -61,15 +59,10 @@ impl DrawnColliders {
     }
 }
 
-/// Whether a collider moves; a mesh may be a sequence.
+/// Whether a collider moves, as a whole or its vertices.
 fn moves(collider: &Collider) -> bool {
-    collider.motion.is_some()
-        || matches!(&collider.shape, ColliderShape::Mesh(path) if path.is_dir() || is_pattern(path))
-}
-
-/// Whether a file name is a pattern for a sequence of files.
-fn is_pattern(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains('#'))
+    let deforms = matches!(&collider.shape, ColliderShape::Mesh(mesh) if mesh.deforms());
+    collider.motion.is_some() || deforms
 }
 
 /// The ground of a picture: the scene's level plane, if it has one.

@@ -8,10 +8,12 @@ mod check;
 mod collider_crossings;
 mod colliders;
 mod compare;
+mod dropped_mesh;
 mod export;
 pub mod failure;
 mod interrupt;
 mod mesh;
+mod new_scene;
 mod pictures;
 pub mod plot;
 pub mod print;
@@ -65,6 +67,9 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => run::run(&arguments::Run::default(), common),
         Some(Command::Run(options)) => run::run(options, common),
         Some(Command::Scenes { name }) => scenes::scenes(name.as_deref(), common),
+        Some(Command::New { name, figure }) => {
+            new_scene::new_scene(name, figure.as_ref().map(Option::as_deref), common)
+        }
         Some(Command::Check { path }) => check::check(path, common),
         Some(Command::Render(options)) => render::render(options, common),
         Some(Command::Mesh(options)) => mesh::mesh(options, common),

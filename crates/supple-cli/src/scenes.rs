@@ -6,6 +6,7 @@ use serde_json::json;
 use supple::scene::{Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
+use crate::dropped_mesh::{is_mesh, scene_of};
 use crate::failure::Failure;
 use crate::print::line;
 
@@ -34,7 +35,10 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
 
 /// A scene by file or name, with the changes from the command line.
 pub(crate) fn choose(source: &str, choice: &SceneChoice, common: &Common) -> Result<Scene, Failure> {
-    let mut scene = common.steppers.scene_reader().sets(&choice.sets).find(source).map_err(Failure::usage)?;
+    let mut scene = match is_mesh(source) {
+        true => scene_of(source, &choice.sets, common)?,
+        false => common.steppers.scene_reader().sets(&choice.sets).find(source).map_err(Failure::usage)?,
+    };
     if let Some(word) = &choice.solver {
         let refused = |error| Failure::usage(anyhow::anyhow!("--solver: {error}"));
         scene.solver.choose_from(word, &common.steppers).map_err(refused)?;

@@ -6,6 +6,7 @@ mod compare;
 mod crossings;
 mod documented_lists;
 mod killed_and_resumed;
+mod mesh_alone;
 mod rendering;
 mod solve;
 #[cfg(unix)]

@@ -43,7 +43,7 @@ pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) 
 
 /// The likely unit for a size in metres. A garment or character measures 20 cm to 3 m: suggests the scale that brings
 /// the mesh closest to one metre.
-pub(super) fn size_finding(size: f64) -> Option<Finding> {
+pub fn size_finding(size: f64) -> Option<Finding> {
     if SIZES.contains(&size) {
         return (size >= NOTED_SIZE).then(|| large_size_note(size));
     }

@@ -11,6 +11,7 @@ mod numbers;
 mod obj;
 mod off;
 mod ply;
+mod point_cache;
 mod stl;
 mod tetgen;
 mod vtk;
@@ -20,15 +21,17 @@ mod vtu;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{SurfaceMesh, TetMesh};
+use super::{MeshObject, SurfaceMesh, TetMesh};
 use supple_core::FileError;
+use supple_core::text::suggest::{did_you_mean, list};
 
-pub use gltf::{load_skin, read_gltf};
+pub use gltf::{load_skin, read_gltf, write_figure};
 pub use medit::read_medit;
 pub use msh::{read_msh, write_msh22, write_msh22_binary};
 pub use obj::{read_obj, write_obj};
 pub use off::read_off;
 pub use ply::{VertexProperties, read_ply, write_ply, write_ply_with};
+pub use point_cache::PointCache;
 pub use stl::read_stl;
 pub use tetgen::{read_tetgen, read_tetgen_pair_of};
 pub use vtk::read_vtk;
@@ -142,9 +145,55 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     (format.read)(bytes, path)
 }
 
+/// Reads one object of a mesh file, by the name of an object or group, or of a glTF node or mesh; without a name the whole file.
+pub fn load_object(path: &Path, object: Option<&str>) -> Result<LoadedMesh, FileError> {
+    let LoadedMesh { mesh, notes } = load(path)?;
+    let Some(name) = object else { return Ok(LoadedMesh { mesh, notes }) };
+    match mesh {
+        Mesh::Surface(whole) => {
+            let found = find_object(&whole, name, path)?;
+            Ok(LoadedMesh { mesh: Mesh::Surface(found.surface), notes })
+        }
+        Mesh::Tets(_) => {
+            let problem =
+                format!("it has tetrahedra, which have no objects; leave out `object = \"{name}\"`");
+            Err(FileError::whole(path, problem))
+        }
+    }
+}
+
+/// The object of a name in a mesh that was read from a file.
+fn find_object(whole: &SurfaceMesh, name: &str, path: &Path) -> Result<MeshObject, FileError> {
+    let is_gltf = matches!(extension(path).as_str(), "gltf" | "glb");
+    let by_mesh = || if is_gltf { gltf::objects_of_mesh(path, name) } else { Vec::new() };
+    let found = whole.object(&[name]).or_else(|| {
+        let nodes = by_mesh();
+        whole.object(&nodes.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    found.ok_or_else(|| {
+        let (shown, names) = (name.escape_debug(), whole.object_names());
+        let problem = match names.is_empty() {
+            true => format!("there is no object `{shown}`: the file names no objects; leave out `object`"),
+            false => {
+                let hint = did_you_mean(name, names.iter().copied());
+                format!("there is no object `{shown}`{hint} Available: {}", list(names))
+            }
+        };
+        FileError::whole(path, problem)
+    })
+}
+
 /// Reads a mesh file as polygons, with the reader's notes; for tetrahedra the boundary is used, with a note.
 pub fn load_surface(path: &Path) -> Result<(SurfaceMesh, Vec<String>), FileError> {
-    let LoadedMesh { mesh, mut notes } = load(path)?;
+    load_surface_object(path, None)
+}
+
+/// The same for one object of the file.
+pub fn load_surface_object(
+    path: &Path,
+    object: Option<&str>,
+) -> Result<(SurfaceMesh, Vec<String>), FileError> {
+    let LoadedMesh { mesh, mut notes } = load_object(path, object)?;
     match mesh {
         Mesh::Surface(surface) => Ok((surface, notes)),
         Mesh::Tets(tets) => {

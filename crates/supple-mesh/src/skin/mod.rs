@@ -4,11 +4,17 @@
 //! joint and the weights w sum to one.
 
 mod channel;
+mod dress;
+mod figure;
+mod repeat;
 mod skeleton;
 
 use glam::{DMat4, DVec3};
 
 pub use channel::{Channel, Interpolation, Values};
+pub use dress::dress_around;
+pub use figure::{Figure, Joint, walking_figure};
+use repeat::Repeat;
 pub use skeleton::{Parts, Skeleton, SkeletonNode};
 
 /// A bone: maps modelled positions to the space of its node.
@@ -47,6 +53,16 @@ impl Influences {
         self.ends.is_empty()
     }
 
+    /// Those of some vertices.
+    pub fn of_vertices(&self, vertices: &[u32]) -> Self {
+        let mut some = Self::default();
+        for vertex in vertices {
+            some.all.extend_from_slice(self.of(*vertex as usize));
+            some.ends.push(some.all.len() as u32);
+        }
+        some
+    }
+
     /// The bones of a vertex and their weights.
     pub fn of(&self, vertex: usize) -> &[(u32, f64)] {
         let first = vertex.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -69,6 +85,8 @@ pub struct Skin {
     above: Vec<Option<usize>>,
     /// All bones, parents first.
     order: Vec<usize>,
+    /// How the animation repeats, if it does.
+    repeat: Option<Repeat>,
 }
 
 impl Skin {
@@ -85,12 +103,20 @@ impl Skin {
         skeleton.order().iter().enumerate().for_each(|(place, &node)| rank[node] = place);
         let mut order: Vec<usize> = (0..bones.len()).collect();
         order.sort_by_key(|&bone| rank[bones[bone].node]);
-        Self { positions, triangles, influences, skeleton, bones, above, order }
+        Self { positions, triangles, influences, skeleton, bones, above, order, repeat: None }
     }
 
     /// The bone matrices at a time of the animation in seconds. With `fraction` below 1 the skeleton is only part of
     /// the way from the modelled pose to that of the animation; it bends in between and does not shrink.
     pub fn bones_at(&self, time: f64, fraction: f64) -> Vec<DMat4> {
+        let Some(repeat) = &self.repeat else { return self.bones_once(time, fraction) };
+        let mut bones = self.bones_once(repeat.phase(time), fraction);
+        repeat.correct(&mut bones, time, fraction);
+        bones
+    }
+
+    /// The same without repeating.
+    fn bones_once(&self, time: f64, fraction: f64) -> Vec<DMat4> {
         if fraction <= 0.0 {
             return vec![DMat4::IDENTITY; self.bones.len()];
         }
@@ -114,15 +140,22 @@ impl Skin {
         placed.iter().zip(&self.bones).map(|(placed, bone)| *placed * bone.from_model).collect()
     }
 
+    /// The position of a vertex with these bone matrices.
+    pub fn placed(&self, vertex: usize, bones: &[DMat4]) -> DVec3 {
+        let (of, p) = (self.influences.of(vertex), self.positions[vertex]);
+        of.iter().map(|&(bone, w)| w * bones[bone as usize].transform_point3(p)).sum()
+    }
+
     /// The largest distance of a vertex at the start of the animation from its modelled position.
     pub fn first_move(&self) -> f64 {
         let bones = self.bones_at(0.0, 1.0);
-        let moved = |(vertex, p): (usize, &DVec3)| {
-            let of = self.influences.of(vertex);
-            let now: DVec3 = of.iter().map(|&(bone, w)| w * bones[bone as usize].transform_point3(*p)).sum();
-            now.distance(*p)
-        };
+        let moved = |(vertex, p): (usize, &DVec3)| self.placed(vertex, &bones).distance(*p);
         self.positions.iter().enumerate().map(moved).fold(0.0, f64::max)
+    }
+
+    /// The times of all keys of the animation in ascending seconds.
+    pub fn key_times(&self) -> Vec<f64> {
+        self.skeleton.key_times()
     }
 }
 

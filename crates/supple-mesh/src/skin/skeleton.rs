@@ -101,6 +101,14 @@ impl Skeleton {
         self.placed(|node| animated[node].map_or(self.nodes[node].local, |parts| parts.matrix()))
     }
 
+    /// The times of all keys in ascending seconds.
+    pub fn key_times(&self) -> Vec<f64> {
+        let mut times: Vec<f64> = self.channels.iter().flat_map(|channel| &channel.times).copied().collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        times
+    }
+
     fn placed(&self, local: impl Fn(usize) -> DMat4) -> Vec<DMat4> {
         let mut placed = vec![DMat4::IDENTITY; self.nodes.len()];
         for &node in &self.order {

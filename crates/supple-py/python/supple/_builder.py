@@ -187,6 +187,16 @@ class SceneBuilder:
         mesh: str | os.PathLike[str] | None = None,
         vertices: npt.ArrayLike | None = None,
         faces: Faces | None = None,
+        object: str | None = None,
+        scale: float = 1.0,
+        up: str = "y",
+        translate: Vector = (0.0, 0.0, 0.0),
+        rotate: Vector = (0.0, 0.0, 0.0),
+        skin: bool = False,
+        animation: str | None = None,
+        blend_in: float | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        loop: bool = False,
         keyframes: Sequence[Table] | None = None,
         pivot: Vector = (0.0, 0.0, 0.0),
         friction: float | None = None,
@@ -202,11 +212,16 @@ class SceneBuilder:
         - `mesh`: a file, a sequence of files (`walk_####.obj`) or the folder of a finished run,
         - `vertices`, shape (n, 3), with `faces`.
 
+        A mesh may be one `object` of its file, in units of `scale` metres with the axis `up` (`"y"` or `"z"`) upwards, and is rotated by a
+        rotation vector in degrees, then translated. Its vertices follow the skeleton of its glTF file with `skin=True` or the name of an
+        `animation`, blending from the modelled pose in `blend_in` seconds, or have the places of a point `cache` (`.pc2`, `.mdd`); `loop`
+        repeats what moves them.
+
         Metres throughout. It moves by `keyframes` about a `pivot`; `friction` is Coulomb's coefficient, `stiffness` is in Pa/m,
         `thickness` the distance kept, in metres. Where a body has no room between two
         colliders it is released from that of lower `priority`. `group` is a name for `contact_pair`.
         """
-        shapes: dict[str, object] = {"plane": plane, "sphere": sphere, "capsule": capsule, "box": box, "mesh": mesh}
+        shapes: dict[str, Any] = {"plane": plane, "sphere": sphere, "capsule": capsule, "box": box, "mesh": mesh}
         said = [key for key, value in shapes.items() if value is not None]
         if vertices is not None or faces is not None:
             said.append("vertices")
@@ -216,11 +231,22 @@ class SceneBuilder:
         name = name or self._free_name("collider", self._native.colliders())
         if said == ["vertices"]:
             shapes["mesh"] = self._write_mesh(vertices, faces)
+        mesh_keys: dict[str, Any] = {
+            "object": object,
+            "scale": None if scale == 1.0 else float(scale),
+            "up": None if up == "y" else up,
+            "skin": skin or None,
+            "animation": animation,
+            "blend_in": blend_in,
+            "cache": cache,
+            "loop": loop or None,
+        }
         motion = None if keyframes is None else {"keyframes": list(keyframes), "pivot": pivot}
         self._native.add_collider(
             {
                 "name": name,
-                "shape": shapes,
+                "shape": {**shapes, **mesh_keys},
+                "transform": {"translate": translate, "rotate": rotate},
                 "motion": motion,
                 "friction": friction,
                 "stiffness": stiffness,

@@ -81,7 +81,7 @@ fn cell_surface(shape: &Cuboid, cell: Option<f64>) -> Result<SurfaceMesh, Error>
 
 fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShape, Error> {
     match &shape.source {
-        ShapeSource::File(file) => from_file(&folder.join(file), cell),
+        ShapeSource::File(file) => from_file(&folder.join(file), shape.object.as_deref(), cell),
         ShapeSource::Mesh(mesh) => from_users_surface(mesh.as_ref().clone(), cell, Vec::new()),
         ShapeSource::Tets(_) if cell.is_some() => {
             Err(Error::Invalid("it already has tetrahedra: leave out the body's `cell`".into()))
@@ -99,8 +99,8 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShap
     }
 }
 
-fn from_file(path: &Path, cell: Option<f64>) -> Result<BuiltShape, Error> {
-    let loaded = format::load(path)?;
+fn from_file(path: &Path, object: Option<&str>, cell: Option<f64>) -> Result<BuiltShape, Error> {
+    let loaded = format::load_object(path, object)?;
     match loaded.mesh {
         Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
         Mesh::Tets(_) if cell.is_some() => {

@@ -32,6 +32,7 @@ pub(crate) mod tests;
 
 pub use broad_phase::candidates::{Candidate, Candidates};
 pub use ccd::time_of_impact::{time_of_impact, time_of_impact_within};
+pub(crate) use collider::blend_in::{blend_in, blend_weight, size_of};
 pub(crate) use collider::mesh_source::MeshSource;
 pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use distance::closest_points::{ClosestPoints, PrimitivePair};

@@ -6,7 +6,7 @@ use glam::{DVec3, dvec3};
 use proptest::prelude::*;
 
 use super::*;
-use crate::scene::{Collider, ColliderShape, Keyframe, Motion};
+use crate::scene::{Collider, ColliderShape, Keyframe, MeshShape, Motion};
 use supple_mesh::SurfaceMesh;
 use supple_mesh::format::write_obj;
 use supple_mesh::test_support::sphere;
@@ -108,8 +108,8 @@ fn save(folder: &Path, name: &str, positions: &[DVec3], triangles: &[[u32; 3]]) 
     path
 }
 
-fn mesh(path: impl Into<PathBuf>) -> Collider {
-    Collider { thickness: 0.01, ..Collider::new("mesh", ColliderShape::Mesh(path.into())) }
+fn mesh(file: impl Into<MeshShape>) -> Collider {
+    Collider { thickness: 0.01, ..Collider::new("mesh", ColliderShape::Mesh(file.into())) }
 }
 
 /// A unit square in the plane y = `height`, facing up.

@@ -7,8 +7,8 @@ use glam::DVec3;
 
 use crate::material::MaterialSpec;
 use crate::scene::{
-    Body, Collider, ColliderShape, ContactPair, Follow, Motion, Pin, PinStrength, Placement, Scene,
-    Selection, Shape, ShapeSource, Solver,
+    Body, Collider, ColliderShape, ContactPair, Follow, MeshShape, Motion, Pin, PinStrength,
+    Placement, Scene, Selection, Shape, ShapeSource, Solver,
 };
 use supple_core::Error;
 use supple_mesh::{SurfaceMesh, TetMesh};
@@ -321,9 +321,21 @@ impl Collider {
         Self::new(name, ColliderShape::Box { center: center.into(), size: size.into() })
     }
 
-    /// A mesh: a file, a sequence of files, or the folder of a finished run.
-    pub fn mesh(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self::new(name, ColliderShape::Mesh(path.into()))
+    /// A mesh: a file, a sequence of files, or the folder of a finished run; a [`MeshShape`] says more about it.
+    pub fn mesh(name: impl Into<String>, mesh: impl Into<MeshShape>) -> Self {
+        Self::new(name, ColliderShape::Mesh(mesh.into()))
+    }
+
+    /// The place of its mesh, in metres.
+    pub fn at(mut self, translate: impl Into<DVec3>) -> Self {
+        self.transform.translate = translate.into();
+        self
+    }
+
+    /// The rotation of its mesh about the origin as a rotation vector, in degrees.
+    pub fn rotated(mut self, degrees: impl Into<DVec3>) -> Self {
+        self.transform.rotate = degrees.into();
+        self
     }
 
     /// Moves it by keyframes.

@@ -33,6 +33,7 @@ pub use model::closed_mesh::ClosedMesh;
 pub use model::collider::{Collider, ColliderShape};
 pub use model::contact::{Contact, ContactModel, ContactPair, FrictionModel, Pinch, Tangled, Truncation};
 pub use model::elastic_model::Model;
+pub use model::mesh_shape::MeshShape;
 pub use model::motion::{Keyframe, Motion, MovingPose, Pose};
 pub use model::pin::{Follow, Pin, PinStrength};
 pub use model::seam::Seam;

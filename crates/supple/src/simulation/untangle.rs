@@ -2,8 +2,6 @@
 //!
 //! The same contact pushes everything apart, in equilibria without gravity, wind or motion: what is in nobody's way stays as it is.
 
-use std::path::Path;
-
 use super::Simulation;
 use crate::body::build::world_from_shape;
 use crate::scene::{Body, Collider, ColliderShape, Keyframe, Mode, Pose, Scene, Solver, Tangled};
@@ -76,14 +74,16 @@ fn at_rest(scene: &Scene) -> Result<Scene, Error> {
 }
 
 fn hold_still(collider: &mut Collider) -> Result<(), Error> {
-    if let ColliderShape::Mesh(path) = &collider.shape
-        && is_sequence(path)
-    {
-        return Err(Error::Invalid(format!(
-            "collider `{}`: {} changes in time; name one of its frames for `untangle`",
-            collider.name,
-            path.display()
-        )));
+    if let ColliderShape::Mesh(mesh) = &mut collider.shape {
+        if mesh.is_sequence() || mesh.cache.is_some() || mesh.blend_in == Some(0.0) {
+            return Err(Error::Invalid(format!(
+                "collider `{}`: {} changes in time; name one of its frames for `untangle`",
+                collider.name,
+                mesh.file.display()
+            )));
+        }
+        // A skin starts as modelled.
+        (mesh.skin, mesh.animation, mesh.blend_in, mesh.repeats) = (false, None, None, false);
     }
     if let Some(motion) = &mut collider.motion {
         let Pose { translate, rotate, scale, .. } = motion.pose(0.0);
@@ -91,8 +91,4 @@ fn hold_still(collider: &mut Collider) -> Result<(), Error> {
         motion.keyframes = vec![Keyframe::at(0.0).translate(translate).rotate(rotate).scale(scale)];
     }
     Ok(())
-}
-
-fn is_sequence(path: &Path) -> bool {
-    path.is_dir() || path.to_string_lossy().contains('#')
 }

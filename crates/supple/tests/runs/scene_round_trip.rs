@@ -13,9 +13,9 @@ use supple::mesh::generate::{
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, ContactModel, ContactPair, Cuboid,
-    Expect, Follow, FrictionModel, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output,
-    Pin, PinStrength, Pinch, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread,
-    Tangled, Tear, Time, Truncation, World, builtin_scenes,
+    Expect, Follow, FrictionModel, Keyframe, LinearKind, LinearOptions, MeshShape, Method, Mode, Model,
+    Motion, Output, Pin, PinStrength, Pinch, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource,
+    Solver, Spread, Tangled, Tear, Time, Truncation, World, builtin_scenes,
 };
 use supple::solvers::hpbd::HpbdOptions;
 use supple::solvers::octree;
@@ -117,7 +117,7 @@ fn shape() -> BoxedStrategy<Shape> {
         implicit().prop_map(ShapeSource::Implicit),
     ];
     (source, number(), prop::sample::select(vec![Axis::Y, Axis::Z]))
-        .prop_map(|(source, scale, up)| Shape { source, scale, up })
+        .prop_map(|(source, scale, up)| Shape { source, object: None, scale, up })
         .boxed()
 }
 
@@ -161,12 +161,13 @@ fn region() -> BoxedStrategy<Region> {
         .boxed()
 }
 
+fn placement() -> BoxedStrategy<Placement> {
+    (vector(), vector(), number())
+        .prop_map(|(translate, rotate, scale)| Placement { translate, rotate, scale })
+        .boxed()
+}
+
 fn body() -> BoxedStrategy<Body> {
-    let placement = (vector(), vector(), number()).prop_map(|(translate, rotate, scale)| Placement {
-        translate,
-        rotate,
-        scale,
-    });
     let bending = prop::sample::select(vec![None, Some(Bending::Quadratic), Some(Bending::Dihedral)]);
     let said = || prop::option::of(number());
     let self_contact = (prop::option::of(any::<bool>()), prop::option::of(text()));
@@ -175,7 +176,7 @@ fn body() -> BoxedStrategy<Body> {
     let tear = (number(), selection(), vector());
     let tear = tear.prop_map(|(time, selection, across)| Tear { time, selection, across });
     let parts = (prop::collection::vec(region(), 0..2), prop::collection::vec(tear, 0..2));
-    (text(), shape(), prop::option::of(shape()), placement, vector(), material(), options, parts)
+    (text(), shape(), prop::option::of(shape()), placement(), vector(), material(), options, parts)
         .prop_map(|(name, shape, rest, transform, velocity, material, options, (regions, tears))| {
             let (model, bending, [cell, interior, tear_stretch, pressure], (self_contact, group)) = options;
             Body {
@@ -204,15 +205,35 @@ fn pin() -> BoxedStrategy<Pin> {
     let hold = prop_oneof![Just(PinStrength::Hard), number().prop_map(PinStrength::Stiffness)];
     let follow = prop_oneof![
         motion().prop_map(Follow::Keyframes),
-        (path(), prop::option::of(number()))
-            .prop_map(|(files, blend_in)| Follow::MeshSequence { files, blend_in }),
-        (path(), prop::option::of(text()), prop::option::of(number()))
-            .prop_map(|(file, animation, blend_in)| Follow::GltfSkin { file, animation, blend_in }),
+        (path(), prop::option::of(number()), any::<bool>())
+            .prop_map(|(files, blend_in, repeats)| Follow::MeshSequence { files, blend_in, repeats }),
+        (path(), prop::option::of(text()), prop::option::of(number()), any::<bool>()).prop_map(
+            |(file, animation, blend_in, repeats)| Follow::GltfSkin { file, animation, blend_in, repeats }
+        ),
         text().prop_map(Follow::Collider),
     ];
     let during = prop::option::of([number(), number()]);
     (text(), selection(), hold, prop::option::of(follow), during)
         .prop_map(|(body, selection, hold, follows, during)| Pin { body, selection, hold, follows, during })
+        .boxed()
+}
+
+fn mesh() -> BoxedStrategy<MeshShape> {
+    let follows = prop_oneof![
+        Just(None),
+        (prop::option::of(text()), prop::option::of(number())).prop_map(|skin| Some(Ok(skin))),
+        path().prop_map(|cache| Some(Err(cache))),
+    ];
+    let up = prop::sample::select(vec![Axis::Y, Axis::Z]);
+    (path(), prop::option::of(text()), number(), up, follows, any::<bool>())
+        .prop_map(|(file, object, scale, up, follows, repeats)| {
+            let mesh = MeshShape { object, scale, up, repeats, ..MeshShape::new(file) };
+            match follows {
+                Some(Ok((animation, blend_in))) => MeshShape { skin: true, animation, blend_in, ..mesh },
+                Some(Err(cache)) => mesh.cached(cache),
+                None => mesh,
+            }
+        })
         .boxed()
 }
 
@@ -226,11 +247,11 @@ fn collider() -> BoxedStrategy<Collider> {
             radius
         }),
         (vector(), vector()).prop_map(|(center, size)| ColliderShape::Box { center, size }),
-        path().prop_map(ColliderShape::Mesh),
+        mesh().prop_map(ColliderShape::Mesh),
     ];
     (
         text(),
-        shape,
+        (shape, placement()),
         prop::option::of(motion()),
         prop::option::of(number()),
         prop::option::of(number()),
@@ -238,15 +259,8 @@ fn collider() -> BoxedStrategy<Collider> {
         any::<i32>(),
         prop::option::of(text()),
     )
-        .prop_map(|(name, shape, motion, friction, stiffness, thickness, priority, group)| Collider {
-            name,
-            shape,
-            motion,
-            friction,
-            stiffness,
-            thickness,
-            priority,
-            group,
+        .prop_map(|(name, (shape, transform), motion, friction, stiffness, thickness, priority, group)| {
+            Collider { name, shape, transform, motion, friction, stiffness, thickness, priority, group }
         })
         .boxed()
 }

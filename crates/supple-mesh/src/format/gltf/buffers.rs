@@ -26,10 +26,31 @@ pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<(Document, Optio
             FileError::line(path, error.line().max(1) as u64, format!("not the JSON of a glTF file: {error}"))
         }
     })?;
-    let document = Document::new(&json);
-    let document =
-        document.map_err(|problem| FileError::whole(path, format!("the glTF is not valid: {problem}")))?;
+    if let Some(problem) = compression(&json, "extensionsRequired") {
+        return Err(FileError::whole(path, problem));
+    }
+    let document = Document::new(&json).map_err(|problem| {
+        // Such a file may lack what a reader without the extension needs.
+        let problem = compression(&json, "extensionsUsed")
+            .unwrap_or_else(|| format!("the glTF is not valid: {problem}"));
+        FileError::whole(path, problem)
+    })?;
     Ok((document, blob))
+}
+
+/// What is wrong with a file that lists an extension by which meshes are compressed.
+fn compression(json: &serde_json::Value, list: &str) -> Option<String> {
+    let listed = json.get(list)?.as_array()?.iter().filter_map(serde_json::Value::as_str);
+    let name = listed.into_iter().find(|extension| extension.ends_with("_compression"))?;
+    let shown = match name {
+        "KHR_draco_mesh_compression" => "Draco".to_owned(),
+        "EXT_meshopt_compression" | "KHR_meshopt_compression" => "meshopt".to_owned(),
+        other => other.escape_debug().to_string(),
+    };
+    Some(format!(
+        "its meshes are compressed with {shown} ({}); export without compression",
+        name.escape_debug()
+    ))
 }
 
 type GlbParts<'a> = (&'a [u8], Option<u64>, Option<&'a [u8]>);

@@ -11,6 +11,7 @@ mod buffers;
 mod document;
 mod json;
 mod skin;
+mod write_figure;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,6 +21,7 @@ use glam::{DMat3, DMat4, DVec3};
 use self::buffers::Buffers;
 use self::document::{Accessor, Document, Mode, Primitive};
 pub use self::skin::load_skin;
+pub use self::write_figure::write_figure;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
 use crate::{LabelKind, SurfaceMesh};
@@ -33,7 +35,7 @@ const WHITE: [f32; 4] = [1.0; 4];
 /// Reads a glTF or GLB file from its bytes; its buffers are looked up in the folder of `path`.
 pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (document, blob) = buffers::parse(bytes, path)?;
-    let notes = check_extensions(&document, path)?;
+    let notes = extension_notes(&document);
     let buffers = Buffers::load(&document, blob, path)?;
     let mut reader = GltfReader::new(&buffers, path, notes);
     let roots = reader.roots();
@@ -41,21 +43,34 @@ pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     reader.finish()
 }
 
-/// Rejects compressed meshes; notes for other required extensions than those about materials and textures.
-fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, FileError> {
+/// How the reader calls the objects that have the mesh of a name.
+pub(super) fn objects_of_mesh(path: &Path, name: &str) -> Vec<String> {
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    let Ok((document, _)) = buffers::parse(&bytes, path) else { return Vec::new() };
+    let has_it = |node: &document::Node| {
+        node.mesh.is_some_and(|mesh| document.meshes[mesh].name.as_deref() == Some(name))
+    };
+    let nodes = document.nodes.iter().enumerate().filter(|(_, node)| has_it(node));
+    nodes.map(|(index, node)| object_name(index, node, &document)).collect()
+}
+
+/// The name of a node's object: that of the node, or else of its mesh.
+fn object_name(index: usize, node: &document::Node, document: &Document) -> String {
+    let of_mesh = || node.mesh.and_then(|mesh| document.meshes[mesh].name.clone());
+    node.name.clone().or_else(of_mesh).unwrap_or_else(|| format!("node {index}"))
+}
+
+/// Notes for required extensions other than those about materials and textures.
+fn extension_notes(document: &Document) -> Vec<String> {
     let harmless = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_"];
     let mut notes = Vec::new();
     for extension in &document.extensions_required {
         let shown = extension.escape_debug();
-        if extension.ends_with("_compression") {
-            let problem = format!("the meshes are compressed by {shown}; export them without compression");
-            return Err(FileError::whole(path, problem));
-        }
         if !harmless.iter().any(|known| extension.starts_with(known)) {
             notes.push(format!("the file requires the extension {shown}, which is not supported"));
         }
     }
-    Ok(notes)
+    notes
 }
 
 struct GltfReader<'a> {
@@ -168,8 +183,7 @@ impl<'a> GltfReader<'a> {
         let Some(mesh) = node.mesh else { return Ok(()) };
         let mesh = &document.meshes[mesh];
         self.skinned += usize::from(node.skin.is_some());
-        let name = node.name.as_ref().or(mesh.name.as_ref());
-        self.object.set(name.cloned().unwrap_or_else(|| format!("node {index}")));
+        self.object.set(object_name(index, node, document));
         let mut instance = Instance::new(to_world);
         for (number, primitive) in mesh.primitives.iter().enumerate() {
             let before = self.mesh.positions.len();

@@ -6,17 +6,17 @@ use std::path::Path;
 
 use glam::DMat4;
 
-use super::super::Mesh;
+use super::super::{Mesh, find_object};
 use super::animation::read_channels;
 use super::buffers::{self, Buffers};
 use super::document::{Document, Node};
-use super::{GltfReader, VertexRange, check_extensions};
+use super::{GltfReader, VertexRange};
 use crate::skin::{Bone, Influences, Skeleton, SkeletonNode, Skin};
 use supple_core::FileError;
 
-/// Reads the skinned surface of a glTF or GLB file, in the file's own unit and axes, with the animation of a name, or the
-/// first one.
-pub fn load_skin(path: &Path, animation: Option<&str>) -> Result<Skin, FileError> {
+/// Reads the skinned surface of a glTF or GLB file, or one object of it, in the file's own unit and axes, with the animation of a name, or
+/// the first one.
+pub fn load_skin(path: &Path, object: Option<&str>, animation: Option<&str>) -> Result<Skin, FileError> {
     if !matches!(super::super::extension(path).as_str(), "gltf" | "glb") {
         return Err(FileError::whole(
             path,
@@ -24,12 +24,16 @@ pub fn load_skin(path: &Path, animation: Option<&str>) -> Result<Skin, FileError
         ));
     }
     let bytes = std::fs::read(path).map_err(|error| FileError::io(path, "read", &error))?;
-    read_skin(&bytes, path, animation)
+    read_skin(&bytes, path, object, animation)
 }
 
-fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin, FileError> {
+fn read_skin(
+    bytes: &[u8],
+    path: &Path,
+    object: Option<&str>,
+    animation: Option<&str>,
+) -> Result<Skin, FileError> {
     let (document, blob) = buffers::parse(bytes, path)?;
-    check_extensions(&document, path)?;
     let buffers = Buffers::load(&document, blob, path)?;
     let mut reader = GltfReader::new(&buffers, path, Vec::new());
     let roots = reader.roots();
@@ -40,7 +44,8 @@ fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin,
         let problem = "no mesh of its scene has a skin; export the character together with its armature";
         return Err(FileError::whole(path, problem));
     }
-    let triangles = surface.triangles();
+    let part = object.map(|name| find_object(&surface, name, path)).transpose()?;
+    let triangles = part.as_ref().map_or(&surface, |part| &part.surface).triangles();
     if triangles.is_empty() {
         return Err(FileError::whole(path, "its meshes have no triangles; a skin needs a surface"));
     }
@@ -50,7 +55,11 @@ fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin,
     let mut bones = BoneReader::new(&buffers, skeleton.at_rest());
     ranges.iter().try_for_each(|range| bones.read(range))?;
     let BoneReader { bones, influences, .. } = bones;
-    Ok(Skin::new((surface.positions, triangles), influences, skeleton, bones))
+    let (positions, influences) = match part {
+        Some(part) => (part.surface.positions, influences.of_vertices(&part.vertices)),
+        None => (surface.positions, influences),
+    };
+    Ok(Skin::new((positions, triangles), influences, skeleton, bones))
 }
 
 fn skeleton_nodes(document: &Document) -> Vec<SkeletonNode> {
@@ -185,13 +194,13 @@ mod tests {
     use super::*;
 
     fn error(document: &serde_json::Value, binary: &[u8], animation: Option<&str>) -> String {
-        read_skin(&glb(document, binary), Path::new("strip.glb"), animation).unwrap_err().to_string()
+        read_skin(&glb(document, binary), Path::new("strip.glb"), None, animation).unwrap_err().to_string()
     }
 
     #[test]
     fn a_strip_bends_where_its_skin_does() {
         let (document, binary) = strip_of_two_bones();
-        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), Some("bend")).unwrap();
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None, Some("bend")).unwrap();
         // The first joint is still, the second stands at (1, 0, 0) and turns by a right angle about z in two seconds.
         for (time, angle) in [(0.0, 0.0), (1.0, 0.5 * FRAC_PI_2), (2.0, FRAC_PI_2), (5.0, FRAC_PI_2)] {
             let bones = skin.bones_at(time, 1.0);
@@ -210,7 +219,7 @@ mod tests {
     fn the_transform_of_a_skinned_node_is_that_of_the_model_and_not_of_the_skin() {
         let (mut document, binary) = strip_of_two_bones();
         document["nodes"][0]["translation"] = json!([0, 7, 0]);
-        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None).unwrap();
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None, None).unwrap();
         assert_eq!(skin.positions[0].y, 7.0);
         let p = skin.bones_at(0.0, 1.0)[0].transform_point3(skin.positions[0]);
         assert!(p.distance(skin.positions[0] - 7.0 * DVec3::Y) < 1e-12);
@@ -239,7 +248,7 @@ mod tests {
         channels.push(json!({"sampler": 0, "target": {"path": "rotation"}}));
         channels.push(json!({"sampler": 0, "target": {"node": 1, "path": "weights"}}));
         document["animations"][0]["channels"] = json!(channels);
-        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None).unwrap();
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None, None).unwrap();
         assert!(skin.bones_at(2.0, 1.0)[0].abs_diff_eq(DMat4::IDENTITY, 1e-12));
         document["animations"][0]["channels"] = json!(channels[1..]);
         assert!(error(&document, &binary, None).contains("animation 0 moves no node"));
@@ -252,7 +261,7 @@ mod tests {
         document["nodes"][2] = json!({"matrix": turned.to_cols_array()});
         let parts = Document::new(&document).unwrap().nodes[2].parts();
         assert!(parts.matrix().abs_diff_eq(turned, 1e-6), "{parts:?}");
-        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None).unwrap();
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None, None).unwrap();
         assert!(skin.first_move() < 1e-6);
         document["nodes"][2] = json!({"matrix": vec![0.0; 16]});
         let flat = Document::new(&document).unwrap().nodes[2].parts();

@@ -300,3 +300,25 @@ fn what_the_reader_does_not_know_is_left_out() {
     let error = read_gltf(&glb(&document, &binary), Path::new("t.glb")).unwrap_err().to_string();
     assert!(error.contains("no vertices") || error.contains("no triangles"), "{error}");
 }
+
+#[test]
+fn compressed_meshes_are_refused_by_the_name_that_exporters_give_them() {
+    let problem = |change: &dyn Fn(&mut Value)| {
+        let mut document = document(json!({"attributes": {"POSITION": 0}}), json!({"mesh": 0}));
+        change(&mut document);
+        read_gltf(&glb(&document, &floats(&POINTS)), Path::new("t.glb")).unwrap_err().problem
+    };
+    let draco = problem(&|document| document["extensionsRequired"] = json!(["KHR_draco_mesh_compression"]));
+    assert!(
+        draco.contains("compressed with Draco") && draco.contains("export without compression"),
+        "{draco}"
+    );
+    let meshopt = problem(&|document| document["extensionsRequired"] = json!(["EXT_meshopt_compression"]));
+    assert!(meshopt.contains("compressed with meshopt"), "{meshopt}");
+    // Some exporters leave out what is required, and the data that other readers need.
+    let unsaid = problem(&|document| {
+        document["extensionsUsed"] = json!(["KHR_draco_mesh_compression"]);
+        document["accessors"][0].as_object_mut().unwrap().remove("componentType");
+    });
+    assert!(unsaid.contains("compressed with Draco"), "{unsaid}");
+}

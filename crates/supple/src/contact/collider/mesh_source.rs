@@ -1,18 +1,29 @@
-//! Where the triangles of a mesh collider, or of a pin driver, come from: a file, a sequence of files at the scene's frame rate, or the frames
-//! of a finished run. Frames are read when a step needs them; between two frames vertices are interpolated linearly.
+//! Where the vertices of a mesh collider, or of a pin driver, are at a time: those of a file, of the frames of a sequence, a point cache or a
+//! finished run, with straight lines between frames, or of a skin, which is placed at any time.
+//!
+//! What repeats has its last frame where the first one is, needs one more interval to arrive there, or jumps:
+//!
+//! | the first frame lies, from the last one | at its seam |
+//! | --- | --- |
+//! | within a tenth of the mean move between frames | it is where it started; the difference is spread over all frames |
+//! | within twice the largest move between frames | vertices go there on straight lines in one more interval |
+//! | farther | it jumps, as a keyframe with `jump` |
+//!
+//! For skins see [`Skin::repeated`](supple_mesh::skin::Skin::repeated).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use supple_core::parallel::prelude::*;
 
+use super::mesh_frames::{Frames, Parts, Read};
+use super::posed_skin::PosedSkin;
 use crate::contact::collider::signed_mesh::SignedMesh;
-use crate::output::FrameCache;
+use crate::scene::MeshShape;
 use supple_core::{Error, FileError};
-use supple_mesh::format::{is_known, load_surface};
 use supple_mesh::weld::weld;
-use supple_mesh::{LabelKind, NO_LABEL, SurfaceMesh};
+use supple_mesh::{Cycle, NO_LABEL};
 
 /// A mesh whose shape may change in time, but not its triangles.
 #[derive(Debug)]
@@ -20,6 +31,10 @@ pub(crate) struct MeshSource {
     frames: Frames,
     /// Frames per second.
     rate: f64,
+    /// What moves the vertices in place of frames.
+    skin: Option<PosedSkin>,
+    repeat: Option<Repeat>,
+    world_from_file: DAffine3,
     /// The triangles as read.
     triangles: Vec<[u32; 3]>,
     /// For each vertex as read, the representative of all vertices that coincide with it.
@@ -30,46 +45,30 @@ pub(crate) struct MeshSource {
     recent: Mutex<FrameWindow>,
 }
 
-#[derive(Debug)]
-enum Frames {
-    Files(Vec<PathBuf>),
-    Run(FrameCache, Vec<u32>),
+/// How it repeats.
+#[derive(Debug, Clone, PartialEq)]
+struct Repeat {
+    cycle: Cycle,
+    seam: Seam,
 }
 
-/// The contents of a frame, with the path it was read from.
-struct Read {
-    positions: Vec<DVec3>,
-    triangles: Vec<[u32; 3]>,
-    parts: Parts,
-    path: PathBuf,
+#[derive(Debug, Clone, PartialEq)]
+enum Seam {
+    /// First less last position of every welded vertex.
+    Same(Vec<DVec3>),
+    /// One more interval, from the last frame to the first.
+    Straight,
+    Jump,
+    /// The skin's own.
+    OfSkin,
 }
 
-/// Named parts of a mesh: the groups or objects of its file, or the bodies of a run.
-#[derive(Debug, Default)]
-struct Parts {
-    names: Vec<String>,
-    /// For each triangle the part, by number; [`NO_LABEL`] for none. Empty without names.
-    of_triangle: Vec<u32>,
-}
-
-impl Parts {
-    /// Of the groups, or else the objects, if there is more than one.
-    fn of(surface: &SurfaceMesh) -> Self {
-        let find =
-            |kind: LabelKind| surface.labels.iter().find(|set| set.kind == kind && set.names.len() > 1);
-        let Some(labels) = find(LabelKind::Group).or_else(|| find(LabelKind::Object)) else {
-            return Self::default();
-        };
-        let triangles = |(face, label): (&[u32], &u32)| vec![*label; face.len().saturating_sub(2)];
-        let of_triangle = surface.faces().zip(&labels.label_of_face).flat_map(triangles).collect();
-        Self { names: labels.names.clone(), of_triangle }
-    }
-
-    fn add(&mut self, name: &str, triangles: usize) {
-        self.of_triangle.resize(self.of_triangle.len() + triangles, self.names.len() as u32);
-        self.names.push(name.to_owned());
-    }
-}
+/// The last frame is the first one if it is within this fraction of the mean move between frames.
+const SAME_FRAME: f64 = 0.1;
+/// The first frame is the one after the last if it is within this many times the largest move between frames.
+const NEXT_FRAME: f64 = 2.0;
+/// Times are sums of steps: a frame's time may differ by this fraction of the interval.
+const SAME_TIME: f64 = 1e-6;
 
 /// Frames already read, newest last.
 #[derive(Debug, Clone, Default)]
@@ -78,34 +77,92 @@ pub(crate) struct FrameWindow {
 }
 
 impl MeshSource {
-    /// Reads the first frame of the source at `path`. A sequence has `fps` frames per second, a run its own rate.
-    pub(crate) fn open(path: &Path, fps: f64) -> Result<Self, Error> {
-        let (frames, rate) = Frames::find(path, fps)?;
-        let Read { positions, triangles, parts, path } = frames.read(0)?;
+    /// Reads the first frame of a mesh, whose names are relative to a folder. A sequence has `fps` frames per second, a run its own rate.
+    fn open(folder: &Path, mesh: &MeshShape, world_from_file: DAffine3, fps: f64) -> Result<Self, Error> {
+        let (file, object) = (folder.join(&mesh.file), mesh.object.as_deref());
+        let (frames, rate) = match &mesh.cache {
+            Some(cache) => Frames::cached(&file, object, &folder.join(cache), fps)?,
+            None => Frames::find(&file, object, fps)?,
+        };
+        let Read { mut positions, triangles, parts, path } = frames.read(0)?;
         if triangles.is_empty() || !has_area(&positions, &triangles) {
             let problem = "the mesh has no triangle with an area; a surface is needed here";
             return Err(FileError::whole(&path, problem).into());
         }
         let (welded, count) = weld(&positions);
+        let skin = match mesh.skin {
+            true if frames.len() > 1 => {
+                let problem = "is a sequence or a run, which has no skin; name one .glb or .gltf file";
+                return Err(FileError::whole(&file, problem).into());
+            }
+            true => Some(PosedSkin::open(&file, mesh, first_of(&welded, count))?),
+            false => None,
+        };
         let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        positions.iter_mut().for_each(|p| *p = world_from_file.transform_point3(*p));
         let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
-        Ok(Self { frames, rate, triangles, welded, parts, first, recent: Mutex::default() })
+        let recent = Mutex::default();
+        let repeat = None;
+        Ok(Self { frames, rate, skin, repeat, world_from_file, triangles, welded, parts, first, recent })
     }
 
     /// The same, checking all frames up to `until` seconds, which it must cover; `user` names the user of the mesh in errors.
-    pub(crate) fn open_until(path: &Path, fps: f64, until: f64, user: &str) -> Result<Self, Error> {
-        let source = Self::open(path, fps)?;
+    pub(crate) fn open_until(
+        folder: &Path,
+        mesh: &MeshShape,
+        world_from_file: DAffine3,
+        [fps, until]: [f64; 2],
+        user: &str,
+    ) -> Result<Self, Error> {
+        let mut source = Self::open(folder, mesh, world_from_file, fps)?;
+        if mesh.repeats {
+            source.verify(f64::INFINITY)?;
+            source.repeat = Some(source.find_repeat().ok_or_else(|| {
+                let shown = folder.join(&mesh.file);
+                let remedy = "leave out `loop`, or add `skin = true`, a `cache` or a sequence of files";
+                Error::Invalid(format!("{user}: {} does not move; {remedy}", shown.display()))
+            })??);
+        }
         // Slack for rounding.
         if source.duration() + 1e-6 < until {
             return Err(Error::Invalid(format!(
                 "{user}: {} ends after {:.4} s, but the scene needs {until:.4} s; give it more frames, or the scene \
-                 fewer",
-                path.display(),
+                 fewer, or repeat it with `loop = true`",
+                folder.join(&mesh.file).display(),
                 source.duration(),
             )));
         }
         source.verify(until)?;
         Ok(source)
+    }
+
+    /// How it repeats; `None` if nothing moves.
+    fn find_repeat(&self) -> Option<Result<Repeat, Error>> {
+        if let Some(skin) = &self.skin {
+            return skin.skin().cycle().map(|cycle| Ok(Repeat { cycle, seam: Seam::OfSkin }));
+        }
+        self.deforms().then(|| self.repeat_of_frames())
+    }
+
+    fn repeat_of_frames(&self) -> Result<Repeat, Error> {
+        let intervals = (self.frames.len() - 1) as f64;
+        let mut window = FrameWindow::default();
+        let first = self.frame(0, &mut window)?;
+        let (mut before, mut sum, mut largest) = (first.clone(), 0.0, 0.0_f64);
+        for index in 1..self.frames.len() {
+            let now = self.frame(index, &mut window)?;
+            let moved = farthest(&before, &now);
+            (sum, largest, before) = (sum + moved, largest.max(moved), now);
+        }
+        let gap = farthest(&before, &first);
+        let (intervals, seam) = if gap <= SAME_FRAME * sum / intervals {
+            (intervals, Seam::Same(first.iter().zip(&*before).map(|(first, last)| *first - *last).collect()))
+        } else if gap <= NEXT_FRAME * largest {
+            (intervals + 1.0, Seam::Straight)
+        } else {
+            (intervals, Seam::Jump)
+        };
+        Ok(Repeat { cycle: Cycle { first: 0.0, period: intervals / self.rate }, seam })
     }
 
     /// The number of vertices as read.
@@ -147,48 +204,93 @@ impl MeshSource {
         Ok(self.welded.iter().map(|&v| shared[v as usize]).collect())
     }
 
-    /// The mesh in its first frame.
+    /// The mesh in its first frame, as modelled.
     pub(crate) fn first(&self) -> &Arc<SignedMesh> {
         &self.first
     }
 
     /// Whether the shape changes in time.
     pub(crate) fn deforms(&self) -> bool {
-        self.frames.len() > 1
+        self.skin.is_some() || self.frames.len() > 1
     }
 
-    /// The time of the first frame after a time, in seconds; infinite if the shape does not change afterwards.
-    pub(crate) fn next_frame_time(&self, after: f64) -> f64 {
-        let next = (after * self.rate).floor() + 1.0;
-        if self.deforms() && next < self.frames.len() as f64 {
-            next.max(0.0) / self.rate
+    /// Whether it goes on straight lines at constant speed between the times of [`Self::next_kink`].
+    pub(crate) fn is_straight(&self) -> bool {
+        self.skin.is_none()
+    }
+
+    /// The last time between two, that of the start excluded, at which it jumps.
+    pub(crate) fn jump_within(&self, span: [f64; 2]) -> Option<f64> {
+        let repeat = self.repeat.as_ref().filter(|_| self.jumps())?;
+        repeat.cycle.seam_within(span)
+    }
+
+    /// Whether it jumps where it repeats.
+    pub(crate) fn jumps(&self) -> bool {
+        match self.repeat.as_ref().map(|repeat| &repeat.seam) {
+            Some(Seam::Jump) => true,
+            Some(Seam::OfSkin) => self.skin.as_ref().is_some_and(|skin| skin.skin().jumps()),
+            _ => false,
+        }
+    }
+
+    /// The first time after a time at which its motion has a kink, in seconds; infinite if none.
+    pub(crate) fn next_kink(&self, after: f64) -> f64 {
+        if let Some(skin) = &self.skin {
+            return skin.next_kink(after);
+        }
+        let cycle = self.repeat.as_ref().map(|repeat| repeat.cycle);
+        let phase = cycle.map_or(after, |cycle| cycle.phase(after));
+        let next = (phase * self.rate).floor() + 1.0;
+        let frame = if self.deforms() && next < self.frames.len() as f64 {
+            after + (next.max(0.0) / self.rate - phase)
+        } else {
+            f64::INFINITY
+        };
+        frame.min(cycle.map_or(f64::INFINITY, |cycle| cycle.next_seam(after)))
+    }
+
+    /// The time of the last frame in seconds; a single file, a skin and what repeats are valid at all times.
+    fn duration(&self) -> f64 {
+        if self.skin.is_none() && self.repeat.is_none() && self.deforms() {
+            (self.frames.len() - 1) as f64 / self.rate
         } else {
             f64::INFINITY
         }
     }
 
-    /// The time of the last frame in seconds; a single file is valid at all times.
-    pub(crate) fn duration(&self) -> f64 {
-        if self.deforms() { (self.frames.len() - 1) as f64 / self.rate } else { f64::INFINITY }
-    }
-
     /// The welded vertices at a time: linear between frames, clamped before the first and after the last.
     pub(crate) fn positions(&self, time: f64, window: &mut FrameWindow) -> Result<Vec<DVec3>, Error> {
+        if let Some(skin) = &self.skin {
+            return Ok(skin.positions(time, &self.world_from_file));
+        }
+        let Some(Repeat { cycle, seam }) = &self.repeat else { return self.between_frames(time, window) };
+        let mut positions = self.between_frames(cycle.phase(time), window)?;
+        if let Seam::Same(difference) = seam {
+            let share = cycle.fraction(time);
+            positions.iter_mut().zip(difference).for_each(|(p, difference)| *p += share * *difference);
+        }
+        Ok(positions)
+    }
+
+    fn between_frames(&self, time: f64, window: &mut FrameWindow) -> Result<Vec<DVec3>, Error> {
         let last = self.frames.len() - 1;
-        let place = (time * self.rate).clamp(0.0, last as f64);
+        let closes = matches!(self.repeat, Some(Repeat { seam: Seam::Straight, .. }));
+        let end = last + usize::from(closes);
+        let place = (time * self.rate).clamp(0.0, end as f64);
+        let index = |place: usize| if place > last { 0 } else { place };
         let nearest = place.round();
-        // Times are sums of steps: a frame's time may differ by rounding.
-        if (place - nearest).abs() < 1e-6 {
-            return Ok(self.frame(nearest as usize, window)?.to_vec());
+        if (place - nearest).abs() < SAME_TIME {
+            return Ok(self.frame(index(nearest as usize), window)?.to_vec());
         }
         let before = self.frame(place as usize, window)?;
-        let after = self.frame(place as usize + 1, window)?;
+        let after = self.frame(index(place as usize + 1), window)?;
         let fraction = place.fract();
         Ok(before.iter().zip(&*after).map(|(a, b)| a.lerp(*b, fraction)).collect())
     }
 
     /// Reads all frames up to a time, so that a bad one is found before anything is simulated.
-    pub(crate) fn verify(&self, until: f64) -> Result<(), Error> {
+    fn verify(&self, until: f64) -> Result<(), Error> {
         let last = ((until * self.rate - 1e-6).ceil().max(0.0) as usize).min(self.frames.len() - 1);
         let bad = |index: usize| {
             let read = self.frames.read(index).and_then(|read| Ok(self.check_same_topology(&read)?));
@@ -207,7 +309,9 @@ impl MeshSource {
         let read = self.frames.read(index)?;
         self.check_same_topology(&read)?;
         let count = self.welded.iter().max().map_or(0, |last| *last as usize + 1);
-        let positions = Arc::new(representatives(&read.positions, &self.welded, count));
+        let mut positions = representatives(&read.positions, &self.welded, count);
+        positions.iter_mut().for_each(|p| *p = self.world_from_file.transform_point3(*p));
+        let positions = Arc::new(positions);
         if window.kept.len() > 1 {
             window.kept.remove(0);
         }
@@ -241,108 +345,21 @@ impl MeshSource {
     }
 }
 
-impl Frames {
-    /// A run's folder, a folder of mesh files, a pattern of file names, or a file; with the frames per second.
-    fn find(path: &Path, fps: f64) -> Result<(Self, f64), Error> {
-        if path.join("frames").is_dir() {
-            let cache = FrameCache::open(path)?;
-            let numbers = cache.frames()?;
-            let rate = cache.info().fps;
-            check_complete(path, &numbers)?;
-            return Ok((Self::Run(cache, numbers), rate));
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let files = if path.is_dir() {
-            sequence(path, |file| is_known(file).then_some(0))?
-        } else if name.contains('#') && !path.exists() {
-            sequence(path.parent().unwrap_or(Path::new(".")), |file| number_in(&name, file))?
-        } else {
-            vec![path.to_path_buf()]
-        };
-        if files.is_empty() {
-            let problem = format!(
-                "there are no mesh files; name a file, a folder of files, `name_####.obj` or a run ({})",
-                supple_mesh::format::extensions(&supple_mesh::format::FORMATS)
-            );
-            return Err(FileError::whole(path, problem).into());
-        }
-        Ok((Self::Files(files), fps))
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Files(files) => files.len(),
-            Self::Run(_, numbers) => numbers.len(),
-        }
-    }
-
-    fn read(&self, index: usize) -> Result<Read, Error> {
-        match self {
-            Self::Files(files) => {
-                let (surface, _) = load_surface(&files[index])?;
-                let (triangles, parts) = (surface.triangles(), Parts::of(&surface));
-                Ok(Read { positions: surface.positions, triangles, parts, path: files[index].clone() })
-            }
-            Self::Run(cache, numbers) => {
-                let frame = cache.read(numbers[index])?;
-                let path = cache.frame_path(numbers[index]);
-                let mut read = Read { positions: vec![], triangles: vec![], parts: Parts::default(), path };
-                for body in frame.bodies {
-                    let first = read.positions.len() as u32;
-                    let own = body.surface.mesh.triangles();
-                    read.parts.add(&body.surface.name, own.len());
-                    read.triangles.extend(own.into_iter().map(|t| t.map(|v| v + first)));
-                    read.positions.extend(body.positions.iter().map(|p| p.as_dvec3()));
-                }
-                Ok(read)
-            }
-        }
-    }
+/// The largest distance between two places of a vertex.
+fn farthest(from: &[DVec3], to: &[DVec3]) -> f64 {
+    from.iter().zip(to).map(|(a, b)| a.distance_squared(*b)).fold(0.0, f64::max).sqrt()
 }
 
-/// Frames of a run must be consecutive from 0.
-fn check_complete(path: &Path, numbers: &[u32]) -> Result<(), FileError> {
-    if numbers.is_empty() {
-        return Err(FileError::whole(path, "the run has no frames; let it finish first"));
-    }
-    match numbers.iter().zip(0..).find(|(number, expected)| **number != *expected) {
-        None => Ok(()),
-        Some((_, missing)) => Err(FileError::whole(
-            path,
-            format!("frame {missing} of the run is missing; compute it again with `supple run --resume`"),
-        )),
-    }
-}
-
-/// The files of a folder that `number` accepts, by number, then by name.
-fn sequence(folder: &Path, number: impl Fn(&Path) -> Option<u64>) -> Result<Vec<PathBuf>, FileError> {
-    let entries = std::fs::read_dir(folder).map_err(|error| FileError::io(folder, "read", &error))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| FileError::io(folder, "read", &error))?.path();
-        if let Some(number) = number(&path).filter(|_| path.is_file()) {
-            files.push((number, path));
-        }
-    }
-    files.sort();
-    Ok(files.into_iter().map(|(_, path)| path).collect())
-}
-
-/// The number at the `#` of a pattern, with at least as many digits as there are `#`.
-fn number_in(pattern: &str, file: &Path) -> Option<u64> {
-    let start = pattern.find('#')?;
-    let end = pattern.rfind('#')? + 1;
-    let name = file.file_name()?.to_str()?;
-    let digits = name.strip_prefix(&pattern[..start])?.strip_suffix(&pattern[end..])?;
-    let long_enough = digits.len() >= end - start && digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|_| long_enough)
+/// The first vertex as read of every welded one.
+fn first_of(welded: &[u32], count: usize) -> Vec<u32> {
+    let mut first = vec![0; count];
+    // The first vertex at each position wins: later ones are overwritten by iterating backwards.
+    welded.iter().enumerate().rev().for_each(|(vertex, &shared)| first[shared as usize] = vertex as u32);
+    first
 }
 
 fn representatives(positions: &[DVec3], welded: &[u32], count: usize) -> Vec<DVec3> {
-    let mut shared = vec![DVec3::ZERO; count];
-    // The first vertex at each position wins: later ones are overwritten by iterating backwards.
-    positions.iter().zip(welded).rev().for_each(|(&p, &v)| shared[v as usize] = p);
-    shared
+    first_of(welded, count).into_iter().map(|vertex| positions[vertex as usize]).collect()
 }
 
 fn has_area(positions: &[DVec3], triangles: &[[u32; 3]]) -> bool {

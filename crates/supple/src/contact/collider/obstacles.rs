@@ -8,7 +8,7 @@
 //! | plane | a point, and one above it | the height of a vertex |
 //!
 //! A control point at the time `t` is `p(t) = c + T(t) + R(t) s(t) (q(t) - c)`, with the pose of the motion and, for meshes that
-//! deform, a vertex `q` that moves on a straight line between two frames. Between two times at most one of which is a keyframe or a
+//! deform, a vertex `q` that moves on a straight line between two frames, or on the way that its bones lead it. Between two times at most one of which is a keyframe or a
 //! frame, `T`, `s` and `q` are linear and `R` turns about a fixed axis at the rate `ω`, so that
 //!
 //! ```text
@@ -72,6 +72,8 @@ struct DrivenMesh {
     /// The vertices in the mesh's own coordinates at the time `at`.
     local: Vec<DVec3>,
     at: f64,
+    /// The time of a jump within the step: before it, it is where it jumps to.
+    jumped: f64,
 }
 
 /// The two triangles of each side of a box, seen from outside, over the corners numbered by x + 2 y + 4 z.
@@ -102,8 +104,8 @@ pub(crate) enum Solid {
 impl Obstacle {
     fn new(collider: &Collider, meshes: &ColliderMeshes, first: usize) -> Result<Self, Error> {
         let (form, count) = match &collider.shape {
-            ColliderShape::Mesh(path) => {
-                let source = meshes.get(path).ok_or_else(|| {
+            ColliderShape::Mesh(_) => {
+                let source = meshes.get(collider).ok_or_else(|| {
                     Error::Invalid(format!("the mesh of collider `{}` was not loaded", collider.name))
                 })?;
                 let mut mesh = DrivenMesh {
@@ -111,6 +113,7 @@ impl Obstacle {
                     window: FrameWindow::default(),
                     local: Vec::new(),
                     at: f64::NAN,
+                    jumped: f64::NEG_INFINITY,
                 };
                 mesh.move_to(0.0)?;
                 let count = mesh.local.len();
@@ -189,12 +192,17 @@ impl Obstacle {
 
     /// Upper bound on the acceleration of its control points between two times that no keyframe or frame separates, in m/s².
     fn acceleration(&self, [start, end]: [f64; 2]) -> Result<f64, Error> {
+        let bend = match &self.form {
+            Form::Mesh(mesh) => mesh.acceleration([start, end])?,
+            _ => 0.0,
+        };
         let middle = 0.5 * (start + end);
-        let Some(motion) = &self.collider.motion else { return Ok(0.0) };
+        let Some(motion) = &self.collider.motion else { return Ok(bend) };
         let rates = motion.at(middle);
         let (turn, growth) = (rates.angular_velocity.length(), rates.scale_rate.abs());
+        let scale = [start, end].map(|time| motion.pose(time).scale.abs()).into_iter().fold(0.0, f64::max);
         if turn == 0.0 && growth == 0.0 {
-            return Ok(0.0);
+            return Ok(scale * bend);
         }
         let farthest = |points: &[DVec3]| {
             points.iter().map(|p| p.distance_squared(motion.pivot)).fold(0.0, f64::max).sqrt()
@@ -214,10 +222,10 @@ impl Obstacle {
                 }
             }
         }
-        let scale = [start, end].map(|time| motion.pose(time).scale.abs()).into_iter().fold(0.0, f64::max);
         Ok(turn * turn * scale * radius
             + 2.0 * turn * (growth * radius + scale * speed)
-            + 2.0 * growth * speed)
+            + 2.0 * growth * speed
+            + scale * bend)
     }
 
     /// The first time after `after` at which its motion is not smooth; infinite if none.
@@ -227,9 +235,17 @@ impl Obstacle {
         let keyframes = self.collider.motion.iter().flat_map(|motion| &motion.keyframes);
         let key = keyframes.map(|key| key.time).find(|time| *time > later).unwrap_or(f64::INFINITY);
         match &self.form {
-            Form::Mesh(mesh) => key.min(mesh.source.next_frame_time(later)),
+            Form::Mesh(mesh) => key.min(mesh.source.next_kink(later)),
             _ => key,
         }
+    }
+
+    /// Whether its shape jumps in a step, in which it is then there from the start.
+    fn find_jump(&mut self, span: [f64; 2]) -> bool {
+        let Form::Mesh(mesh) = &mut self.form else { return false };
+        let jump = mesh.source.jump_within(span);
+        mesh.jumped = jump.unwrap_or(f64::NEG_INFINITY);
+        jump.is_some()
     }
 
     /// Whether it is at rest in a part of its motion.
@@ -241,12 +257,32 @@ impl Obstacle {
 
 impl DrivenMesh {
     fn move_to(&mut self, time: f64) -> Result<(), Error> {
+        let time = time.max(self.jumped);
         let known = self.at == time || (!self.source.deforms() && !self.local.is_empty());
         if !known {
             self.local = self.source.positions(time, &mut self.window)?;
             self.at = time;
         }
         Ok(())
+    }
+
+    /// The acceleration of a vertex that bends its way between two times which no kink separates, as measured at quarters of the way, with a
+    /// margin. Where frames are joined by straight lines there is none.
+    fn acceleration(&self, [start, end]: [f64; 2]) -> Result<f64, Error> {
+        let (start, end) = (start.max(self.jumped), end.max(self.jumped));
+        let duration = end - start;
+        if self.source.is_straight() || duration <= 0.0 {
+            return Ok(0.0);
+        }
+        let [from, to] = [self.source.at(start)?, self.source.at(end)?];
+        let mut most = 0.0_f64;
+        for part in [0.25, 0.5, 0.75] {
+            let at = self.source.at(start + part * duration)?;
+            let chord = from.iter().zip(&to).map(|(from, to)| from.lerp(*to, part));
+            let off = at.iter().zip(chord).map(|(at, chord)| at.distance_squared(chord));
+            most = most.max(off.fold(0.0, f64::max));
+        }
+        Ok(MEASURED_MARGIN * 8.0 * most.sqrt() / (duration * duration))
     }
 }
 
@@ -264,7 +300,9 @@ impl Obstacles {
             obstacle.collider.name == collider.name
                 && obstacle.collider.group == collider.group
                 && match (old, new) {
-                    (ColliderShape::Mesh(a), ColliderShape::Mesh(b)) => a == b,
+                    (ColliderShape::Mesh(a), ColliderShape::Mesh(b)) => {
+                        a == b && obstacle.collider.transform == collider.transform
+                    }
                     _ => std::mem::discriminant(old) == std::mem::discriminant(new),
                 }
         };
@@ -339,7 +377,8 @@ impl Obstacles {
         let mut any_jumps = false;
         for obstacle in &mut self.list {
             obstacle.lag.clear();
-            if obstacle.collider.motion.as_ref().is_some_and(|motion| motion.jumps_at(span[0])) {
+            let jumped = obstacle.find_jump(span);
+            if jumped || obstacle.collider.motion.as_ref().is_some_and(|motion| motion.jumps_at(span[0])) {
                 (any_jumps, obstacle.is_late) = (true, false);
                 obstacle.ended.clear();
             }
@@ -595,6 +634,9 @@ impl Obstacles {
         self.earlier_ends.extend(ends);
     }
 }
+
+/// How much larger than at three places a departure from the chord may be elsewhere.
+const MEASURED_MARGIN: f64 = 1.5;
 
 /// Differences of positions in metres that are rounding.
 const ROUNDING: f64 = 1e-9;

@@ -443,7 +443,7 @@ pub(crate) mod tests {
         let shapes = [
             ColliderShape::Capsule { from: DVec3::new(-0.2, 0.0, 0.1), to: DVec3::X * 0.3, radius: 0.4 },
             ColliderShape::Box { center: DVec3::new(0.01, 0.02, -0.03), size: DVec3::new(0.9, 1.0, 0.8) },
-            ColliderShape::Mesh(path),
+            ColliderShape::Mesh(path.into()),
         ];
         for shape in shapes {
             let collider =

@@ -1,6 +1,6 @@
 //! A collider at the start and the end of a step: signed distance, normal and surface displacement.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 use super::shape;
 use crate::contact::collider::mesh_source::{FrameWindow, MeshSource};
 use crate::contact::collider::signed_mesh::SignedMesh;
-use crate::scene::{Collider, ColliderShape, Meeting, Pose};
+use crate::scene::{Collider, ColliderShape, Meeting, MeshShape, Placement, Pose};
 use supple_core::Error;
 
 /// How far a point is from a collider.
@@ -28,7 +28,7 @@ pub type Surface = (Vec<DVec3>, Vec<[u32; 3]>);
 #[derive(Debug, Clone, Default)]
 pub struct ColliderMeshes {
     fps: f64,
-    loaded: Vec<(PathBuf, Arc<MeshSource>)>,
+    loaded: Vec<(MeshShape, Placement, Arc<MeshSource>)>,
 }
 
 impl ColliderMeshes {
@@ -40,21 +40,20 @@ impl ColliderMeshes {
     /// Reads the mesh of a collider that has one, if it is not loaded yet; `folder` is the base of relative paths. One
     /// that changes in time must cover `until` seconds.
     pub fn load(&mut self, collider: &Collider, folder: &Path, until: f64) -> Result<(), Error> {
-        let ColliderShape::Mesh(path) = &collider.shape else { return Ok(()) };
-        if self.get(path).is_some() {
+        let ColliderShape::Mesh(mesh) = &collider.shape else { return Ok(()) };
+        if self.get(collider).is_some() {
             return Ok(());
         }
-        let user = format!("collider `{}`", collider.name);
-        let source = MeshSource::open_until(&folder.join(path), self.fps, until, &user)?;
-        self.loaded.push((path.clone(), Arc::new(source)));
+        let (user, placed) = (format!("collider `{}`", collider.name), collider.world_from_file());
+        let source = MeshSource::open_until(folder, mesh, placed, [self.fps, until], &user)?;
+        self.loaded.push((mesh.clone(), collider.transform.clone(), Arc::new(source)));
         Ok(())
     }
 
     /// Positions and triangles of a mesh collider at a time in seconds, for pictures; `None` for other shapes and meshes
     /// that were not loaded.
     pub fn surface(&self, collider: &Collider, time: f64) -> Result<Option<Surface>, Error> {
-        let ColliderShape::Mesh(path) = &collider.shape else { return Ok(None) };
-        let Some(source) = self.get(path) else { return Ok(None) };
+        let Some(source) = self.get(collider) else { return Ok(None) };
         let pose = collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
         let mut positions = source.positions(time, &mut FrameWindow::default())?;
         positions.iter_mut().for_each(|p| *p = pose.apply(*p));
@@ -68,12 +67,13 @@ impl ColliderMeshes {
 
     /// The mesh of a collider that has one, if it was loaded.
     pub(crate) fn source(&self, collider: &Collider) -> Option<&MeshSource> {
-        let ColliderShape::Mesh(path) = &collider.shape else { return None };
-        self.get(path).map(|source| &**source)
+        self.get(collider).map(|source| &**source)
     }
 
-    pub(super) fn get(&self, path: &Path) -> Option<&Arc<MeshSource>> {
-        self.loaded.iter().find(|(known, _)| known == path).map(|(_, source)| source)
+    pub(super) fn get(&self, collider: &Collider) -> Option<&Arc<MeshSource>> {
+        let ColliderShape::Mesh(mesh) = &collider.shape else { return None };
+        let is_it = |(known, placed, _): &&(MeshShape, _, _)| known == mesh && *placed == collider.transform;
+        self.loaded.iter().find(is_it).map(|(.., source)| source)
     }
 }
 
@@ -122,8 +122,8 @@ impl PosedCollider {
         before: Option<Self>,
     ) -> Result<Self, Error> {
         let shape = match &collider.shape {
-            ColliderShape::Mesh(path) => {
-                let source = meshes.get(path).ok_or_else(|| {
+            ColliderShape::Mesh(_) => {
+                let source = meshes.get(collider).ok_or_else(|| {
                     Error::Invalid(format!("the mesh of collider `{}` was not loaded", collider.name))
                 })?;
                 PosedShape::Mesh(PosedMesh::new(source, [start, end], before)?)
@@ -228,6 +228,8 @@ impl PosedMesh {
             window: FrameWindow::default(),
         });
         if source.deforms() {
+            // In a step in which it jumps it is there from the start.
+            let start = source.jump_within([start, end]).map_or(start, |jump| start.max(jump));
             let continues = mesh.end_time == start;
             std::mem::swap(&mut mesh.start, &mut mesh.end);
             if !continues {

@@ -11,7 +11,10 @@ use serde::Serialize;
 
 use crate::output::ExportFormat;
 use crate::scene::check::supported::unsupported;
-use crate::scene::{ColliderShape, Expect, Follow, Motion, Pin, PinStrength, Scene, Selection, Unsupported};
+use crate::scene::{
+    Collider, ColliderShape, Expect, Follow, Motion, Pin, PinStrength, Placement, Scene, Selection,
+    Unsupported,
+};
 use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 use supple_core::text::suggest::{did_you_mean, list};
@@ -248,6 +251,7 @@ impl Checker<'_> {
             let place = format!("collider.{i}");
             self.name(&place, "collider", &collider.name, &names[..i]);
             self.collider_shape(&format!("{place}.shape"), &collider.shape);
+            self.collider_transform(&format!("{place}.transform"), collider);
             match collider.stiffness {
                 Some(stiffness) => {
                     self.positive(&format!("{place}.stiffness"), stiffness);
@@ -276,7 +280,21 @@ impl Checker<'_> {
                     .into_iter()
                     .for_each(|side| self.positive(&format!("{place}.box.size"), side));
             }
-            ColliderShape::Mesh(_) => {}
+            ColliderShape::Mesh(mesh) => {
+                self.positive(&format!("{place}.scale"), mesh.scale);
+                if let Some(seconds) = mesh.blend_in {
+                    self.at_least_zero(&format!("{place}.blend_in"), seconds);
+                }
+            }
+        }
+    }
+
+    fn collider_transform(&mut self, place: &str, collider: &Collider) {
+        self.positive(&format!("{place}.scale"), collider.transform.scale);
+        let is_mesh = matches!(collider.shape, ColliderShape::Mesh(_));
+        if !is_mesh && collider.transform != Placement::default() {
+            let problem = "`transform` places a `mesh`; other shapes have their places in `shape`, and a `motion` turns them";
+            self.wrong(place, problem.to_owned());
         }
     }
 

@@ -94,6 +94,8 @@ pub enum ShapeSource {
 pub struct Shape {
     /// Where it comes from.
     pub source: ShapeSource,
+    /// One object of a file, by the name of an object or group, or of a glTF node or mesh [default: all of them].
+    pub object: Option<String>,
     /// Metres per unit of the shape.
     pub scale: f64,
     /// The file's up axis.
@@ -103,7 +105,7 @@ pub struct Shape {
 impl Shape {
     /// A shape in metres with y up.
     pub fn new(source: ShapeSource) -> Self {
-        Self { source, scale: 1.0, up: Axis::Y }
+        Self { source, object: None, scale: 1.0, up: Axis::Y }
     }
 
     /// The matrix that maps points of the shape to metres with y up.

@@ -1,20 +1,18 @@
 //! `[[collider]]`.
 
-use std::path::PathBuf;
-
-use glam::DVec3;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use crate::scene::Motion;
+use crate::scene::model::collider_table::ColliderShapeTable;
+use crate::scene::{MeshShape, Motion, Placement};
 
 /// The shape of a collider, in metres.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(try_from = "ColliderShapeTable", into = "ColliderShapeTable")]
 pub enum ColliderShape {
     /// Everything behind a plane is solid.
     Plane {
         /// A point of the plane.
-        #[serde(default)]
         point: DVec3,
         /// The normal, pointing to the free side.
         normal: DVec3,
@@ -42,8 +40,8 @@ pub enum ColliderShape {
         /// Side lengths.
         size: DVec3,
     },
-    /// A triangle mesh: a file, a sequence of files, or a finished run.
-    Mesh(PathBuf),
+    /// A triangle mesh.
+    Mesh(MeshShape),
 }
 
 /// An obstacle for bodies.
@@ -54,6 +52,9 @@ pub struct Collider {
     pub name: String,
     /// Its shape at rest.
     pub shape: ColliderShape,
+    /// The placement of its mesh, as that of a body's shape.
+    #[serde(default, skip_serializing_if = "is_identity")]
+    pub transform: Placement,
     /// How it moves.
     #[serde(default)]
     pub motion: Option<Motion>,
@@ -80,6 +81,7 @@ impl Collider {
         Self {
             name: name.into(),
             shape,
+            transform: Placement::default(),
             motion: None,
             friction: None,
             stiffness: None,
@@ -88,6 +90,19 @@ impl Collider {
             group: None,
         }
     }
+
+    /// Maps points of its mesh's file to world metres, before its motion.
+    pub(crate) fn world_from_file(&self) -> DAffine3 {
+        let ColliderShape::Mesh(mesh) = &self.shape else { return DAffine3::IDENTITY };
+        let Placement { translate, rotate, scale } = self.transform;
+        let rotation = DQuat::from_scaled_axis(rotate * (std::f64::consts::PI / 180.0));
+        let linear = DMat3::from_quat(rotation) * mesh.to_metres() * scale;
+        DAffine3 { matrix3: linear, translation: translate }
+    }
+}
+
+fn is_identity(transform: &Placement) -> bool {
+    *transform == Placement::default()
 }
 
 fn is_zero(number: &i32) -> bool {

@@ -30,6 +30,8 @@ pub enum Follow {
         /// Seconds over which the points blend from the body's start into the sequence [default: half a second, or none
         /// if the sequence starts like the body].
         blend_in: Option<f64>,
+        /// Whether it repeats.
+        repeats: bool,
     },
     /// A skinned, animated glTF.
     GltfSkin {
@@ -40,6 +42,8 @@ pub enum Follow {
         /// Seconds over which the points blend from the modelled pose into the animation [default: half a second,
         /// or none if the animation starts as modelled].
         blend_in: Option<f64>,
+        /// Whether the animation repeats.
+        repeats: bool,
     },
     /// A collider, by name.
     Collider(String),

@@ -2,7 +2,7 @@
 //!
 //! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` states the former explicitly. `follows` contains
 //! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` (with an optional `animation`) and
-//! `collider`; `mesh-sequence` and `gltf-skin` may have a `blend_in`.
+//! `collider`; `mesh-sequence` and `gltf-skin` may have a `blend_in` and a `loop`.
 
 use std::path::PathBuf;
 
@@ -71,6 +71,7 @@ pub(crate) struct FollowTable {
     animation: Option<String>,
     #[serde(rename = "blend_in")]
     blend_in: Option<f64>,
+    r#loop: Option<bool>,
     collider: Option<String>,
 }
 
@@ -87,6 +88,10 @@ impl FollowTable {
                 self.blend_in.is_some() && self.gltf_skin.is_none() && self.mesh_sequence.is_none(),
                 "has a `blend_in`, which belongs to `gltf-skin` or `mesh-sequence`",
             ),
+            (
+                self.r#loop.is_some() && self.gltf_skin.is_none() && self.mesh_sequence.is_none(),
+                "has a `loop`, which belongs to `gltf-skin` or `mesh-sequence`",
+            ),
         ];
         wrong.into_iter().find(|(is_wrong, _)| *is_wrong).map(|(_, problem)| problem)
     }
@@ -97,12 +102,13 @@ impl TryFrom<FollowTable> for Follow {
 
     fn try_from(table: FollowTable) -> Result<Self, String> {
         let stray = table.stray();
-        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, animation, blend_in, collider } = table;
+        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, animation, blend_in, .. } = table;
+        let (repeats, collider) = (table.r#loop.unwrap_or_default(), table.collider);
         let given = [
             keyframes
                 .map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
-            mesh_sequence.map(|files| Self::MeshSequence { files, blend_in }),
-            gltf_skin.map(|file| Self::GltfSkin { file, animation, blend_in }),
+            mesh_sequence.map(|files| Self::MeshSequence { files, blend_in, repeats }),
+            gltf_skin.map(|file| Self::GltfSkin { file, animation, blend_in, repeats }),
             collider.map(Self::Collider),
         ];
         let mut given = given.into_iter().flatten();
@@ -121,11 +127,13 @@ impl From<Follow> for FollowTable {
                 table.keyframes = Some(motion.keyframes);
                 table.pivot = Some(motion.pivot);
             }
-            Follow::MeshSequence { files, blend_in } => {
+            Follow::MeshSequence { files, blend_in, repeats } => {
                 (table.mesh_sequence, table.blend_in) = (Some(files), blend_in);
+                table.r#loop = repeats.then_some(true);
             }
-            Follow::GltfSkin { file, animation, blend_in } => {
+            Follow::GltfSkin { file, animation, blend_in, repeats } => {
                 (table.gltf_skin, table.animation, table.blend_in) = (Some(file), animation, blend_in);
+                table.r#loop = repeats.then_some(true);
             }
             Follow::Collider(name) => table.collider = Some(name),
         }

@@ -26,6 +26,8 @@ pub(crate) struct ShapeTable {
     panel: Option<PanelShape>,
     character: Option<Character>,
     implicit: Option<ImplicitShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
     scale: Option<f64>,
     up: Option<Axis>,
 }
@@ -51,9 +53,15 @@ impl TryFrom<ShapeTable> for Shape {
         let found = if names.is_empty() { "none".to_owned() } else { list(names.iter().copied()) };
         let mut sources = given.into_iter().flatten();
         match (sources.next(), sources.next()) {
-            (Some(source), None) => {
-                Ok(Self { source, scale: table.scale.unwrap_or(1.0), up: table.up.unwrap_or_default() })
+            (Some(source), None) if table.object.is_none() || matches!(source, ShapeSource::File(_)) => {
+                Ok(Self {
+                    source,
+                    object: table.object,
+                    scale: table.scale.unwrap_or(1.0),
+                    up: table.up.unwrap_or_default(),
+                })
             }
+            (Some(_), None) => Err("has an `object`, which belongs to `file`".to_owned()),
             _ => Err(format!("must have exactly one of the keys {}; found {found}", list(SOURCES))),
         }
     }
@@ -61,7 +69,8 @@ impl TryFrom<ShapeTable> for Shape {
 
 impl From<Shape> for ShapeTable {
     fn from(shape: Shape) -> Self {
-        let mut table = Self { scale: Some(shape.scale), up: Some(shape.up), ..Self::default() };
+        let mut table =
+            Self { object: shape.object, scale: Some(shape.scale), up: Some(shape.up), ..Self::default() };
         match shape.source {
             ShapeSource::File(path) => table.file = Some(path),
             ShapeSource::Grid(grid) => table.grid = Some(grid),

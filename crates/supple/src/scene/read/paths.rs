@@ -12,6 +12,8 @@ pub(crate) struct NamedFile<'a> {
     pub(crate) path: &'a mut PathBuf,
     /// Description of its user.
     user: String,
+    /// The object of the file that is used, if not all of it.
+    object: Option<String>,
     /// Maps its points to their size and axes in the scene.
     to_metres: DMat3,
 }
@@ -23,6 +25,8 @@ pub struct MeshFile {
     pub users: Vec<String>,
     /// The file.
     pub path: PathBuf,
+    /// The object of the file that is used, if not all of it.
+    pub object: Option<String>,
     /// Maps the file's points to their size and axes in the scene, in metres.
     pub to_metres: DMat3,
 }
@@ -43,14 +47,17 @@ impl Scene {
         let mut scene = self.clone();
         scene.resolve_paths();
         let mut files: Vec<MeshFile> = Vec::new();
-        for NamedFile { path, user, to_metres, place } in scene.files_mut() {
-            if path.is_dir() || place.contains(".follows.") {
+        for NamedFile { path, user, object, to_metres, place } in scene.files_mut() {
+            if path.is_dir() || place.contains(".follows.") || place.ends_with(".cache") {
                 continue;
             }
-            match files.iter_mut().find(|file| file.path == *path && file.to_metres == to_metres) {
+            match files
+                .iter_mut()
+                .find(|file| file.path == *path && file.object == object && file.to_metres == to_metres)
+            {
                 Some(file) if file.users.contains(&user) => {}
                 Some(file) => file.users.push(user),
-                None => files.push(MeshFile { users: vec![user], path: path.clone(), to_metres }),
+                None => files.push(MeshFile { users: vec![user], path: path.clone(), object, to_metres }),
             }
         }
         files
@@ -84,7 +91,7 @@ impl Scene {
                 _ => continue,
             };
             let place = format!("pin.{i}.follows.{key}");
-            files.push(NamedFile { place, path, user, to_metres: DMat3::IDENTITY });
+            files.push(NamedFile { place, path, user, object: None, to_metres: DMat3::IDENTITY });
         }
         for (i, seam) in self.seams.iter_mut().enumerate() {
             for (s, selection) in seam.selections.iter_mut().enumerate() {
@@ -92,10 +99,16 @@ impl Scene {
             }
         }
         for (i, collider) in self.colliders.iter_mut().enumerate() {
-            if let ColliderShape::Mesh(path) = &mut collider.shape {
-                let (place, user) =
-                    (format!("collider.{i}.shape.mesh"), format!("collider `{}`", collider.name));
-                files.push(NamedFile { place, path, user, to_metres: DMat3::IDENTITY });
+            let scale = collider.transform.scale;
+            if let ColliderShape::Mesh(mesh) = &mut collider.shape {
+                let to_metres = scale * mesh.to_metres();
+                let (place, user) = (format!("collider.{i}.shape"), format!("collider `{}`", collider.name));
+                if let Some(path) = &mut mesh.cache {
+                    let (place, user) = (format!("{place}.cache"), user.clone());
+                    files.push(NamedFile { place, path, user, object: None, to_metres: DMat3::IDENTITY });
+                }
+                let (place, path, object) = (format!("{place}.mesh"), &mut mesh.file, mesh.object.clone());
+                files.push(NamedFile { place, path, user, object, to_metres });
             }
         }
         files
@@ -109,9 +122,9 @@ fn shape_file<'a>(
     scale: f64,
     files: &mut Vec<NamedFile<'a>>,
 ) {
-    let to_metres = scale * shape.to_metres();
+    let (to_metres, object) = (scale * shape.to_metres(), shape.object.clone());
     if let ShapeSource::File(path) = &mut shape.source {
-        files.push(NamedFile { place, path, user: user.to_owned(), to_metres });
+        files.push(NamedFile { place, path, user: user.to_owned(), object, to_metres });
     }
 }
 
@@ -125,7 +138,7 @@ fn selection_files<'a>(
         Selection::InsideMesh(mesh) => {
             let to_metres = mesh.world_from_file();
             let (place, path) = (format!("{place}.inside-mesh"), &mut mesh.file);
-            files.push(NamedFile { place, path, user: user.to_owned(), to_metres });
+            files.push(NamedFile { place, path, user: user.to_owned(), object: None, to_metres });
         }
         Selection::Any(parts) => part_files(parts, &format!("{place}.any"), user, files),
         Selection::AllOf(parts) => part_files(parts, &format!("{place}.all-of"), user, files),

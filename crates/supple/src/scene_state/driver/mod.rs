@@ -18,9 +18,10 @@ use self::sequence::SequenceDriver;
 use self::skin::SkinDriver;
 use super::{ActivePin, ColliderId, PinPoint, SceneState};
 use crate::body::Body;
-use crate::scene::{Collider, Follow, Motion, Pin, Pose};
+use crate::contact::MeshSource;
+use crate::scene::{Collider, Follow, MeshShape, Motion, Pin, Pose};
 use supple_core::Error;
-use supple_mesh::geometry::{Aabb, TriangleTree};
+use supple_mesh::geometry::TriangleTree;
 
 /// The driver of a pin's points.
 #[derive(Debug, Clone)]
@@ -63,29 +64,9 @@ impl PinPose<'_> {
     }
 }
 
-/// Seconds over which points blend into the driver, if it does not start like the body.
-const BLEND_IN_SECONDS: f64 = 0.5;
-/// A driver that starts within this fraction of a body's size from the body starts like the body.
-const SAME_START: f64 = 1e-4;
-
-/// The blend-in time of a scene, or a suitable one for a driver that moves by `first_move` at the start.
-fn blend_in(specified: Option<f64>, first_move: f64, size: f64) -> f64 {
-    specified.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
-}
-
-/// The blend weight at a time, from 0 to 1, smooth at both ends.
-fn blend_weight(time: f64, blend_in: f64) -> f64 {
-    if blend_in <= 0.0 {
-        return 1.0;
-    }
-    let part = (time / blend_in).clamp(0.0, 1.0);
-    part * part * (3.0 - 2.0 * part)
-}
-
-fn size_of(positions: &[DVec3]) -> f64 {
-    let around = Aabb::of_points(positions);
-    (around.high - around.low).length()
-}
+/// What an animation does that pinned points cannot: the rest of their body would stay.
+pub(in crate::scene_state) const JUMPS: &str = "jumps where it repeats, since it does not end as it starts; pins cannot jump: leave out \
+     `loop`, or close the animation";
 
 /// Triangles and the positions of their vertices.
 type PlacedFaces<'a> = (&'a [[u32; 3]], Vec<DVec3>);
@@ -96,20 +77,24 @@ impl SceneState {
         let Some(follow) = &pin.follows else { return Ok(None) };
         Ok(Some(match follow {
             Follow::Keyframes(motion) => PinDriver::Motion(motion.clone()),
-            Follow::GltfSkin { file, animation, blend_in } => {
+            Follow::GltfSkin { file, animation, blend_in, repeats } => {
                 let (path, animation) = (self.folder.join(file), animation.as_deref());
-                PinDriver::Skin(Arc::new(SkinDriver::open(&path, animation, *blend_in, body)?))
+                PinDriver::Skin(Arc::new(SkinDriver::open(&path, (animation, *repeats), *blend_in, body)?))
             }
-            Follow::MeshSequence { files, blend_in } => {
-                let path = self.folder.join(files);
+            Follow::MeshSequence { files, blend_in, repeats } => {
+                let mesh = MeshShape { repeats: *repeats, ..MeshShape::new(self.folder.join(files)) };
                 let times = [self.collider_meshes.fps(), until];
-                PinDriver::Sequence(Arc::new(SequenceDriver::open(&path, times, *blend_in, body)?))
+                PinDriver::Sequence(Arc::new(SequenceDriver::open(&mesh, times, *blend_in, body)?))
             }
             Follow::Collider(name) => {
                 let found = self.colliders.iter().find(|(_, collider)| collider.name == *name);
-                let (id, _) = found.ok_or_else(|| {
+                let (id, collider) = found.ok_or_else(|| {
                     Error::Invalid(format!("a pin follows the collider `{name}`, which does not exist"))
                 })?;
+                if self.collider_meshes.source(collider).is_some_and(MeshSource::jumps) {
+                    let problem = format!("a pin follows the collider `{name}`, which {JUMPS}");
+                    return Err(Error::Invalid(problem));
+                }
                 PinDriver::Collider { id: *id, from: Pose::IDENTITY }
             }
         }))
@@ -209,21 +194,5 @@ impl ActivePin {
     /// Whether its driver is a collider.
     pub(crate) fn follows_collider(&self, collider: ColliderId) -> bool {
         matches!(self.driver, Some(PinDriver::Collider { id, .. }) if id == collider)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_blend_in_starts_and_ends_without_a_jolt_and_can_be_left_out() {
-        assert_eq!([0.0, 1.0, 2.0, 7.0].map(|time| blend_weight(time, 2.0)), [0.0, 0.5, 1.0, 1.0]);
-        let slope = |time: f64| (blend_weight(time + 1e-6, 2.0) - blend_weight(time - 1e-6, 2.0)) / 2e-6;
-        assert!(slope(0.0).abs() < 1e-5 && slope(2.0).abs() < 1e-5);
-        assert_eq!(blend_weight(0.0, 0.0), 1.0);
-        // A default collider, created where needed.
-        assert_eq!([blend_in(None, 1e-5, 2.0), blend_in(None, 0.1, 2.0)], [0.0, BLEND_IN_SECONDS]);
-        assert_eq!(blend_in(Some(0.25), 0.1, 2.0), 0.25);
     }
 }

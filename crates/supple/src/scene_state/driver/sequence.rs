@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DVec3};
 
-use super::{Carrier, blend_in, blend_weight, size_of};
+use super::{Carrier, JUMPS};
 use crate::body::Body;
-use crate::contact::MeshSource;
+use crate::contact::{MeshSource, blend_in, blend_weight, size_of};
+use crate::scene::MeshShape;
 use supple_core::{Error, FileError};
 use supple_mesh::geometry::TriangleTree;
 
@@ -29,20 +30,23 @@ impl SequenceDriver {
     /// Opens files in the unit, axes and placement of a body's shape, or a run, which is in world coordinates, and checks
     /// all frames needed until a time; without their own rate they have `fps` frames per second.
     pub(crate) fn open(
-        path: &Path,
-        [fps, until]: [f64; 2],
+        mesh: &MeshShape,
+        times: [f64; 2],
         specified: Option<f64>,
         body: &Body,
     ) -> Result<Self, Error> {
         let user = format!("a pin on body `{}`", body.name);
-        let source = MeshSource::open_until(path, fps, until, &user)?;
+        let source = MeshSource::open_until(Path::new(""), mesh, DAffine3::IDENTITY, times, &user)?;
+        if source.jumps() {
+            return Err(FileError::whole(&mesh.file, JUMPS).into());
+        }
         let (have, need) = (source.vertex_count(), body.surface_start.len());
         if have != need {
             let problem = format!(
                 "{have} vertices, but the surface of body `{}` has {need}; export the sequence from the body's own mesh",
                 body.name
             );
-            return Err(FileError::whole(path, problem).into());
+            return Err(FileError::whole(&mesh.file, problem).into());
         }
         let start = body.surface_start.clone();
         let tree = Arc::new(TriangleTree::new(&start, body.surface_triangles.clone()));

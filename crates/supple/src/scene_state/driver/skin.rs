@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
-use super::{Carrier, blend_in, blend_weight, size_of};
+use super::{Carrier, JUMPS};
 use crate::body::Body;
-use supple_core::Error;
+use crate::contact::{blend_in, blend_weight, size_of};
+use supple_core::{Error, FileError};
 use supple_mesh::format::load_skin;
 use supple_mesh::geometry::TriangleTree;
 use supple_mesh::skin::Skin;
@@ -31,11 +32,17 @@ impl SkinDriver {
     /// Reads a file that has the unit, axes and placement of a body's shape.
     pub(crate) fn open(
         path: &Path,
-        animation: Option<&str>,
+        (animation, repeats): (Option<&str>, bool),
         specified: Option<f64>,
         body: &Body,
     ) -> Result<Self, Error> {
-        let skin = load_skin(path, animation)?;
+        let mut skin = load_skin(path, None, animation)?;
+        if repeats {
+            skin = skin.repeated();
+        }
+        if skin.jumps() {
+            return Err(FileError::whole(path, JUMPS).into());
+        }
         let placed: Vec<DVec3> =
             skin.positions.iter().map(|p| body.world_from_shape.transform_point3(*p)).collect();
         let tree = Arc::new(TriangleTree::new(&placed, skin.triangles.clone()));

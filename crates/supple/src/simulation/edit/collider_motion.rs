@@ -40,7 +40,7 @@ impl PlacedColliders {
             self.from.iter().position(|(other, _)| *other == id).map(|at| self.from.swap_remove(at).1);
         let is_unplaced =
             self.unknown.iter().position(|other| *other == id).map(|at| self.unknown.swap_remove(at));
-        let Some(shift) = shift(&before.shape, &after.shape).filter(|_| is_unplaced.is_none()) else {
+        let Some(shift) = shift(before, after).filter(|_| is_unplaced.is_none()) else {
             return;
         };
         let from = known.unwrap_or_else(|| pose(before, time)).of_shifted(shift);
@@ -57,8 +57,11 @@ impl PlacedColliders {
 }
 
 /// By how much a shape was moved if it is otherwise the same.
-fn shift(before: &ColliderShape, after: &ColliderShape) -> Option<DVec3> {
-    match (before, after) {
+fn shift(before: &Collider, after: &Collider) -> Option<DVec3> {
+    if before.transform != after.transform {
+        return None;
+    }
+    match (&before.shape, &after.shape) {
         (ColliderShape::Sphere { center: a, .. }, ColliderShape::Sphere { center: b, .. }) => Some(*b - *a),
         (ColliderShape::Box { center: a, size: s }, ColliderShape::Box { center: b, size: t }) => {
             (s == t).then_some(*b - *a)

@@ -152,7 +152,8 @@ impl Simulation {
         self.check_collider(&changed, Some(collider))?;
         let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
         let other_mesh = self.collider(collider).is_some_and(|before| {
-            before.shape != changed.shape && (is_mesh(&before.shape) || is_mesh(&changed.shape))
+            let is_other = before.shape != changed.shape || before.transform != changed.transform;
+            is_other && (is_mesh(&before.shape) || is_mesh(&changed.shape))
         });
         if other_mesh && self.scene_state.pins.iter().any(|pin| pin.follows_collider(collider)) {
             let name = &changed.name;
