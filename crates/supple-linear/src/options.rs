@@ -16,7 +16,7 @@ use crate::multigrid::galerkin::{Distances, Smoother};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinearKind {
-    /// Sparse Cholesky factorisation.
+    /// Direct: sparse factorisation factorisation.
     #[default]
     Cholesky,
     /// CG with block Jacobi.
@@ -76,44 +76,40 @@ const GALERKIN: &[&str] =
 
 /// Every linear solver, in the order of [`LinearKind`].
 const SOLVERS: [Declaration; 10] = [
-    Declaration::new(LinearKind::Cholesky, "cholesky", "Sparse Cholesky"),
-    Declaration::new(LinearKind::Jacobi, "jacobi", "CG, block Jacobi"),
+    Declaration::new(LinearKind::Cholesky, "cholesky", "Direct: sparse factorisation"),
+    Declaration::new(LinearKind::Jacobi, "jacobi", "Simplest: block Jacobi"),
     Declaration {
         options: &["domain", "sweeps"],
-        ..Declaration::new(LinearKind::Schwarz, "schwarz", "CG, additive Schwarz")
+        ..Declaration::new(LinearKind::Schwarz, "schwarz", "Domains on one level")
     },
-    Declaration::new(LinearKind::Ic0, "ic0", "CG, incomplete Cholesky"),
+    Declaration::new(LinearKind::Ic0, "ic0", "Incomplete factors without fill"),
     Declaration {
         options: &["drop_tolerance", "fill"],
-        ..Declaration::new(LinearKind::Ict, "ict", "CG, incomplete Cholesky with threshold")
+        ..Declaration::new(LinearKind::Ict, "ict", "Incomplete factors with threshold")
     },
     Declaration {
         iteration: Iteration::Stationary,
-        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Gauss-Seidel")
+        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Gauss-Seidel sweeps alone")
     },
     Declaration {
         iteration: Iteration::Own,
         options: &["spectral_radius", "delay"],
-        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Chebyshev")
+        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Accelerated Jacobi sweeps alone")
     },
     Declaration {
         options: GALERKIN,
-        ..Declaration::new(LinearKind::Galerkin, "galerkin", "CG, Galerkin multigrid (Xian 2019)")
+        ..Declaration::new(LinearKind::Galerkin, "galerkin", "Multigrid, for many vertices")
     },
     Declaration {
         iteration: Iteration::Stationary,
         options: GALERKIN,
-        ..Declaration::new(
-            LinearKind::GalerkinCycle,
-            "galerkin-cycle",
-            "Galerkin multigrid alone (Xian 2019)",
-        )
+        ..Declaration::new(LinearKind::GalerkinCycle, "galerkin-cycle", "Multigrid cycles alone")
     },
     Declaration {
         // Wu 2022, section 4.3.
         refresh: Some(8),
         options: &["domain", "modes", "partition", "layout", "rebuild"],
-        ..Declaration::new(LinearKind::Mas, "mas", "CG, multilevel Schwarz (Wu 2022)")
+        ..Declaration::new(LinearKind::Mas, "mas", "Domains on several levels")
     },
 ];
 

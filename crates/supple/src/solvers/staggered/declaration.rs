@@ -12,7 +12,11 @@ use supple_core::Error;
 /// Staggered multigrid (Zhu 2010).
 pub struct StaggeredMultigrid;
 
-const NAME: MethodName = MethodName { name: "staggered", title: "Staggered multigrid (Zhu 2010)" };
+const NAME: MethodName = MethodName {
+    name: "staggered",
+    title: "Nearly incompressible solids",
+    about: "Multigrid on staggered lattices (Zhu 2010): rubber and flesh that keep their volume, with many cells",
+};
 
 impl Method {
     /// Staggered multigrid (Zhu 2010).
