@@ -51,6 +51,7 @@ await withProgram(["demo"], async (address) => {
     await page.screenshot({ path: join(folder, "viewer.png") });
     await page.mouse.up();
     if (extent !== "all") return;
+    await page.getByText("Solver details").click();
     await page.getByLabel("Linear solver").selectOption("galerkin");
     await until(page, () => window.supple.state.solver === "newton+galerkin");
     await page.locator("#stage").focus();

@@ -6,7 +6,8 @@ import { kindColour } from "./colours.js";
 
 const THEMES = {
   light: { ground: 0xf3f4f6, fog: 0xe4e8ec, sky: 0xe6eefb, bounce: 0xd5d2cc, sun: 2.6, ambient: 2.0, pin: 0xd1432f, wire: 0x10161d, node: 0x14202e },
-  dark: { ground: 0x4a525c, fog: 0x171c22, sky: 0xa9bfdc, bounce: 0x6b665e, sun: 1.9, ambient: 1.25, pin: 0xff7a66, wire: 0x05080b, node: 0xf2f6fb },
+  // As bright a light as in the light theme, on a dark ground: bodies stand out.
+  dark: { ground: 0x31373f, fog: 0x171c22, sky: 0xdfe8f6, bounce: 0xb5b0a8, sun: 2.6, ambient: 2.1, pin: 0xff7a66, wire: 0x05080b, node: 0xf2f6fb },
 };
 const FIELD_OF_VIEW = 35;
 /** Maximum number of device pixels per CSS pixel: more only costs time. */

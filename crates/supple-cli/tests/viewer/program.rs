@@ -38,6 +38,12 @@ impl Program {
         Self::start(&["hanging-cloth", "--resolution", "0.06"])
     }
 
+    /// A cloth whose steps are solved to the last digit, which takes seconds on any machine.
+    pub(crate) fn with_long_steps() -> Self {
+        let exact = ["--set", "solver.tolerance=1e-15", "--set", "solver.max_iterations=60"];
+        Self::start(&[&["hanging-cloth", "--resolution", "0.25"], &exact[..]].concat())
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.address.split([':', '/']).nth(4).unwrap().parse().unwrap()
     }
