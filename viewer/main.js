@@ -133,8 +133,8 @@ function offerKey(offer) {
 }
 
 function takeOffer() {
-  const { type, ...fields } = state.offer.request;
-  send(type, fields);
+  for (const { type, ...fields } of state.offer.requests) send(type, fields);
+  $("offer").hidden = true;
 }
 
 function leaveOffer() {

@@ -16,7 +16,7 @@ use crate::multigrid::galerkin::{Distances, Smoother};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinearKind {
-    /// Direct: sparse factorisation factorisation.
+    /// Direct factorisation factorisation.
     #[default]
     Cholesky,
     /// CG with block Jacobi.
@@ -76,34 +76,31 @@ const GALERKIN: &[&str] =
 
 /// Every linear solver, in the order of [`LinearKind`].
 const SOLVERS: [Declaration; 10] = [
-    Declaration::new(LinearKind::Cholesky, "cholesky", "Direct: sparse factorisation"),
+    Declaration::new(LinearKind::Cholesky, "cholesky", "Direct factorisation"),
     Declaration::new(LinearKind::Jacobi, "jacobi", "Simplest: block Jacobi"),
     Declaration {
         options: &["domain", "sweeps"],
         ..Declaration::new(LinearKind::Schwarz, "schwarz", "Domains on one level")
     },
-    Declaration::new(LinearKind::Ic0, "ic0", "Incomplete factors without fill"),
+    Declaration::new(LinearKind::Ic0, "ic0", "Incomplete factors"),
     Declaration {
         options: &["drop_tolerance", "fill"],
-        ..Declaration::new(LinearKind::Ict, "ict", "Incomplete factors with threshold")
+        ..Declaration::new(LinearKind::Ict, "ict", "Incomplete factors, pruned")
     },
     Declaration {
         iteration: Iteration::Stationary,
-        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Gauss-Seidel sweeps alone")
+        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Sweeps alone")
     },
     Declaration {
         iteration: Iteration::Own,
         options: &["spectral_radius", "delay"],
-        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Accelerated Jacobi sweeps alone")
+        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Accelerated sweeps")
     },
-    Declaration {
-        options: GALERKIN,
-        ..Declaration::new(LinearKind::Galerkin, "galerkin", "Multigrid, for many vertices")
-    },
+    Declaration { options: GALERKIN, ..Declaration::new(LinearKind::Galerkin, "galerkin", "Multigrid") },
     Declaration {
         iteration: Iteration::Stationary,
         options: GALERKIN,
-        ..Declaration::new(LinearKind::GalerkinCycle, "galerkin-cycle", "Multigrid cycles alone")
+        ..Declaration::new(LinearKind::GalerkinCycle, "galerkin-cycle", "Multigrid alone")
     },
     Declaration {
         // Wu 2022, section 4.3.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use glam::DVec3;
 use serde_json::Value;
+use supple::material::{Preset, presets};
 use supple::mesh::check::MeshReport;
 use supple::mesh::check::{check_surface, check_tets};
 use supple::mesh::format::{self, FORMATS, Mesh};
@@ -192,12 +193,12 @@ fn mesh_on_a_floor(path: &Path) -> Result<Scene, String> {
     body.transform.translate = DVec3::new(-middle.x, 0.3 * size - scale * low.y, -middle.z);
     let mut solver = Solver::default();
     let kind = if is_tets {
-        body = body.material("gelatin");
-        "soft solid"
+        body = body.material(softest_solid(size));
+        "a soft solid"
     } else if report.closed {
-        body = body.material("gelatin").solid(size / CELLS);
+        body = body.material(softest_solid(size)).solid(size / CELLS);
         solver.method = Method::OCTREE;
-        "soft solid"
+        "a soft solid"
     } else {
         body.self_contact = true;
         "cloth"
@@ -212,6 +213,21 @@ fn mesh_on_a_floor(path: &Path) -> Result<Scene, String> {
         .map_err(|error| error.to_string())?;
     scene.description = format!("{name} falls onto a floor as {kind}{unit}");
     Ok(scene)
+}
+
+/// A solid keeps its shape if its stiffness is at least this many times the pressure of its own weight.
+const STIFFNESS_OVER_WEIGHT: f64 = 5.0;
+
+/// The material that yields most to its own weight in a solid of this size in metres, yet keeps its shape.
+fn softest_solid(size: f64) -> &'static str {
+    let over_weight = |preset: &&Preset| {
+        let material = preset.material();
+        material.young_modulus / (material.density * 9.81 * size)
+    };
+    let mut solids: Vec<&Preset> = presets().iter().filter(|preset| !preset.is_fabric()).collect();
+    solids.sort_by(|a, b| over_weight(a).total_cmp(&over_weight(b)));
+    let softest = solids.iter().find(|preset| over_weight(preset) >= STIFFNESS_OVER_WEIGHT);
+    softest.or(solids.last()).map_or("rubber", |preset| preset.name)
 }
 
 /// Metres per unit of a mesh, and what to say about it.
@@ -233,6 +249,7 @@ fn scale_of(report: &MeshReport) -> (f64, String) {
 
 #[cfg(test)]
 mod tests {
+    use supple::material::MaterialSpec;
     use supple::simulation::Simulation;
 
     use super::*;
@@ -263,6 +280,14 @@ mod tests {
             }
             assert!(lowest(&simulation) < before);
         }
+    }
+
+    #[test]
+    fn larger_solids_are_stiffer() {
+        let sizes = [0.05, 0.1, 0.3, 1.0, 3.0, 5.0];
+        let modulus = |size: f64| MaterialSpec::preset(softest_solid(size)).resolve().unwrap().young_modulus;
+        assert!(sizes.windows(2).all(|pair| modulus(pair[0]) <= modulus(pair[1])));
+        assert!(modulus(0.05) < modulus(1.0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-// Another scene from the list, a long step that says so, and files: a mesh chosen, a scene dropped with its mesh, and what is refused.
+// A long step that says so, advice, another scene from the list, and files: a mesh chosen, a scene dropped with its mesh, and what is refused.
 
 import { readFileSync } from "node:fs";
 import { assert, frames, onPage, until } from "./browser.mjs";
@@ -27,6 +27,12 @@ function refused(page, words) {
 await onPage(process.argv[2], async (page) => {
   // The step takes long: the page says so while nothing else comes.
   await page.locator("#pace.working").filter({ hasText: /computing, \d+ s/ }).waitFor();
+
+  // What is faster is offered, and nothing changes without the person.
+  await page.locator("#offer").filter({ hasText: /runs at 0\.\d+ times real time/ }).waitFor();
+  await page.getByRole("button", { name: "Keep as it is" }).click();
+  assert.ok(await page.locator("#offer").isHidden());
+  assert.equal(await page.evaluate(() => window.supple.state.solver), "newton+cholesky");
 
   // Another built-in scene, whose material and self-contact come first.
   await page.locator("#scene").selectOption("flag-hpbd");

@@ -19,22 +19,22 @@ const METHODS: [MethodName; 5] = [
     },
     MethodName {
         name: "projective",
-        title: "Soft bodies at a steady cost",
+        title: "Soft tissue, springs",
         about: "Projective dynamics: many cheap iterations with a constant matrix, for springs and soft tissue",
     },
     MethodName {
         name: "lbfgs",
-        title: "Accurate, cheaper iterations",
+        title: "Accurate, less setup",
         about: "Limited-memory BFGS: the same solution as Newton's method by more iterations without new matrices",
     },
     MethodName {
         name: "nonlinear-cg",
-        title: "Accurate, little memory",
+        title: "Least memory",
         about: "Nonlinear conjugate gradients: the same solution as Newton's method with the least memory",
     },
     MethodName {
         name: "accelerated-gradient",
-        title: "Simple, for fixed budgets",
+        title: "Simplest",
         about: "Chebyshev-accelerated gradient descent: very cheap iterations, slow with contact",
     },
 ];

@@ -12,7 +12,7 @@ pub struct OctreeFlesh;
 
 const NAME: MethodName = MethodName {
     name: "octree",
-    title: "Solids from any closed surface",
+    title: "Solids, any surface",
     about: "Octrees with multigrid (Milne 2016): solid inside, fine along the surface, tolerates faulty meshes",
 };
 

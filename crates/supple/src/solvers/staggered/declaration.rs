@@ -14,7 +14,7 @@ pub struct StaggeredMultigrid;
 
 const NAME: MethodName = MethodName {
     name: "staggered",
-    title: "Nearly incompressible solids",
+    title: "Solids that keep volume",
     about: "Multigrid on staggered lattices (Zhu 2010): rubber and flesh that keep their volume, with many cells",
 };
 
