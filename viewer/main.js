@@ -135,11 +135,14 @@ function offerKey(offer) {
 function takeOffer() {
   for (const { type, ...fields } of state.offer.requests) send(type, fields);
   $("offer").hidden = true;
+  // A hidden button would keep the keys to itself.
+  $("stage").focus({ preventScroll: true });
 }
 
 function leaveOffer() {
   offerLeft = state.offer && offerKey(state.offer);
   showOffer();
+  $("stage").focus({ preventScroll: true });
 }
 
 /** Unavailable colours show the reason. */

@@ -216,7 +216,9 @@ fn body(scene: &Scene, simulation: &Simulation, index: usize) -> Vec<Control> {
 fn material(spec: &MaterialSpec, is_cloth: bool) -> ControlKind {
     let start = spec.preset.as_deref().unwrap_or(presets()[0].name);
     let is_changed = *spec != MaterialSpec::preset(start) && *spec != MaterialSpec::default();
-    let offered = presets().iter().filter(|preset| is_cloth || !preset.is_fabric() || preset.name == start);
+    let is_current = |name: &str| !is_changed && name == start;
+    let offered =
+        presets().iter().filter(|preset| is_cloth || !preset.is_fabric() || is_current(preset.name));
     let mut choices: Vec<Value> = offered
         .map(|preset| {
             let about = format!("{}: {}", preset.name, preset.about);
@@ -224,7 +226,10 @@ fn material(spec: &MaterialSpec, is_cloth: bool) -> ControlKind {
         })
         .collect();
     if is_changed {
-        let title = format!("{start}, with other numbers");
+        let title = match &spec.preset {
+            Some(start) => format!("{start}, with other numbers"),
+            None => "other numbers".into(),
+        };
         choices.insert(0, json!({ "word": OWN_NUMBERS, "title": title, "disabled": true }));
     }
     let value = if is_changed { OWN_NUMBERS } else { start };

@@ -1,6 +1,6 @@
 //! The HTTP server: the page's files, the WebSocket and files dropped onto the page, all behind the [`Guard`].
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -49,13 +49,13 @@ pub(super) fn start(
     files: Arc<DroppedFiles>,
 ) -> anyhow::Result<Addresses> {
     let listener = TcpListener::bind((host, port)).with_context(|| {
-        let remedy = "choose another --port, or omit it to use a free one";
-        match host.is_loopback() {
-            true => format!("cannot listen on port {port} of {host}; {remedy}"),
-            false => format!(
-                "cannot listen on port {port} of {host}; --host takes an address of this computer, or 0.0.0.0 for all; {remedy}"
-            ),
-        }
+        let remedy = match host.is_loopback() {
+            true => "choose another --port, or omit it to use a free one",
+            false => {
+                "--host takes an address of this computer, or 0.0.0.0 for all of them, and --port a free port"
+            }
+        };
+        format!("cannot listen on {}; {remedy}", SocketAddr::new(host, port))
     })?;
     listener.set_nonblocking(true)?;
     let guard = Guard::new(listener.local_addr()?).context("no random numbers for the token")?;

@@ -33,6 +33,9 @@ await onPage(process.argv[2], async (page) => {
   await page.getByRole("button", { name: "Keep as it is" }).click();
   assert.ok(await page.locator("#offer").isHidden());
   assert.equal(await page.evaluate(() => window.supple.state.solver), "newton+cholesky");
+  await page.keyboard.press("Space");
+  await until(page, () => window.supple.state.running === false);
+  await page.keyboard.press("Space");
 
   // Another built-in scene, whose material and self-contact come first.
   await page.locator("#scene").selectOption("flag-hpbd");
