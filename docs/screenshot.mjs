@@ -32,6 +32,8 @@ async function steps(page, count) {
 /** Lets the cloth fall over the ball, then lifts a part of it by hand. */
 async function lift(page) {
   await page.waitForFunction(() => window.supple.frame.time > 1.2, null, { timeout: 600000 });
+  const decline = page.getByRole("button", { name: "Keep as it is" });
+  if (await decline.isVisible()) await decline.click();
   await page.keyboard.press("Space");
   await until(page, () => window.supple.state.running === false);
   const seen = await vertex(page, 25 * 41 + 34);
@@ -51,6 +53,7 @@ await withProgram(["demo"], async (address) => {
     await page.screenshot({ path: join(folder, "viewer.png") });
     await page.mouse.up();
     if (extent !== "all") return;
+    await page.getByText("Solver details").click();
     await page.getByLabel("Linear solver").selectOption("galerkin");
     await until(page, () => window.supple.state.solver === "newton+galerkin");
     await page.locator("#stage").focus();

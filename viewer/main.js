@@ -4,7 +4,9 @@ import { Vector3 } from "./three/three.module.js";
 import { Bodies } from "./bodies.js";
 import { NO_REGION, RELEASED, diverging, kindColour } from "./colours.js";
 import { Connection } from "./connection.js";
+import { Files } from "./files.js";
 import { Hand } from "./hand.js";
+import { Pace } from "./pace.js";
 import { Panel } from "./panel.js";
 import { Plots, short } from "./plots.js";
 import { Stage } from "./stage.js";
@@ -43,12 +45,16 @@ const stage = new Stage($("stage"), bodies);
 const plots = new Plots($("plots"));
 const send = (type, fields) => connection.send(type, fields);
 const hand = new Hand(stage, bodies, send, () => ($("hint").hidden = true));
+const pace = new Pace($("pace"));
+const files = new Files($("scene"), $("file"), $("drop-target"), send, (problem) => toast(problem, true));
 const panel = new Panel($("controls"), (path, value) => send("set", { path, value }));
 
 let state = null;
 let levels = [];
 let ground = null;
 let isFramed = false;
+let sceneShown = null;
+let offerLeft = null;
 let lastFrame = null;
 let cuts = null;
 let hierarchyAsked = 0;
@@ -61,7 +67,9 @@ const connection = new Connection({
   open: () => $("toasts").querySelector("[data-lost]")?.remove(),
   lost,
   state: takeState,
+  work: ({ work, seconds }) => pace.takeWork(work, seconds),
   error: ({ problem }) => {
+    files.show(state?.scene);
     toast(problem, true);
     // A rejected value must not stay in its field.
     if (state) panel.reset(state.controls);
@@ -89,6 +97,7 @@ function takeState(next) {
     $("transport").classList.toggle("has-timeline", !isLive);
     $("timeline").hidden = isLive;
     $("tab-change").hidden = $("save").hidden = !isLive;
+    files.isEnabled = isLive;
     if (!isLive) openTab("look");
   }
   offerColours(isLive);
@@ -99,10 +108,41 @@ function takeState(next) {
   $("speed").value = state.speed === null ? "max" : String(state.speed);
   if (!isLive) takeTimeline();
   showBadge(isLive);
+  files.show(state.scene);
   panel.update(state.controls);
+  pace.take(state, lastFrame);
+  showOffer();
   showFacts();
+  showScroll();
   if (state.problem && state.problem !== takeState.reported) toast(state.problem, true);
   takeState.reported = state.problem;
+}
+
+/** What the user may do about a slow simulation. */
+function showOffer() {
+  const offer = state.offer ?? null;
+  $("offer").hidden = !offer || offerKey(offer) === offerLeft;
+  if (!offer) return;
+  $("offer-text").textContent = offer.text;
+  $("offer-take").textContent = offer.label;
+}
+
+/** Advice that was declined does not come back for this scene. */
+function offerKey(offer) {
+  return `${state.scene}: ${offer.label}`;
+}
+
+function takeOffer() {
+  for (const { type, ...fields } of state.offer.requests) send(type, fields);
+  $("offer").hidden = true;
+  // A hidden button would keep the keys to itself.
+  $("stage").focus({ preventScroll: true });
+}
+
+function leaveOffer() {
+  offerLeft = state.offer && offerKey(state.offer);
+  showOffer();
+  $("stage").focus({ preventScroll: true });
 }
 
 /** Unavailable colours show the reason. */
@@ -140,7 +180,8 @@ function takeTopology(message) {
   bodies.build(message);
   ground = message.header.ground;
   stage.setTheme(theme());
-  isFramed &&= message.header.bodies.length > 0;
+  isFramed &&= message.header.bodies.length > 0 && message.header.scene === sceneShown;
+  sceneShown = message.header.scene;
   levels = [];
   showHierarchy();
 }
@@ -163,6 +204,7 @@ function takeFrame(message) {
   plots.add(header, bodies.stretch);
   plots.draw();
   showClock();
+  pace.take(state, header);
   showLegend();
   if (bodies.colour === "hierarchy") askHierarchy();
   askValues();
@@ -182,7 +224,7 @@ function askHierarchy() {
 }
 
 /** Requests again immediately. */
-function askHierarchyAnew() {
+function askHierarchyNow() {
   hierarchyAsked = 0;
   askHierarchy();
 }
@@ -295,6 +337,7 @@ function showKinds(level) {
 }
 
 function lost(reason) {
+  pace.takeWork(null);
   if ($("toasts").querySelector("[data-lost]")) return;
   const made = toast(reason || "The program has ended or cannot be reached. If it was started again, open the newly printed address.", true, false);
   made.dataset.lost = "";
@@ -305,13 +348,12 @@ function lost(reason) {
 function showFacts() {
   const facts = state.mode === "live"
     ? [
-        ["solver", state.solver],
         ["vertices", state.vertices.toLocaleString("en")],
-        ["unknowns", state.unknowns.toLocaleString("en")],
+        ["method", `${state.method} (${state.solver})`],
         ["time step", `${short(1000 * state.dt)} ms`],
       ]
     : [
-        ["solver", state.solver],
+        ["method", `${state.method} (${state.solver})`],
         ["frames", `${state.first} to ${state.last} of ${state.total}`],
         ["between frames", `${short(1000 * state.dt)} ms`],
       ];
@@ -413,7 +455,15 @@ function openTab(name) {
     $(`tab-${other}`).setAttribute("aria-selected", other === name);
     $(`page-${other}`).hidden = other !== name;
   }
+  showScroll();
   plots.draw();
+}
+
+/** The panel fades where more of it is below. */
+function showScroll() {
+  const pages = document.querySelector(".pages");
+  const below = pages.scrollHeight - pages.clientHeight - pages.scrollTop;
+  $("panel").classList.toggle("more-below", below > 4);
 }
 
 function togglePanel(isOpen = document.body.classList.contains("closed")) {
@@ -434,7 +484,7 @@ function setColour(colour) {
   if (choice.disabled) return;
   choice.checked = true;
   bodies.setColour(colour);
-  if (colour === "hierarchy") askHierarchyAnew();
+  if (colour === "hierarchy") askHierarchyNow();
   stressAsked = 0;
   askValues();
   showHierarchy();
@@ -460,6 +510,8 @@ const actions = {
   "panel-toggle": () => togglePanel(),
   save: () => send("save"),
   "frame-all": () => stage.frameAll(),
+  "offer-take": takeOffer,
+  "offer-leave": leaveOffer,
   "tab-change": () => openTab("change"),
   "tab-look": () => openTab("look"),
   "tab-plots": () => openTab("plots"),
@@ -477,8 +529,8 @@ $("seek").addEventListener("change", () => (isScrubbing = false));
 document.querySelectorAll('[name="colour"]').forEach((choice) => choice.addEventListener("change", () => setColour(choice.value)));
 $("level").addEventListener("change", showHierarchy);
 $("nodes").addEventListener("change", showHierarchy);
-$("slice-axis").addEventListener("change", askHierarchyAnew);
-$("slice-share").addEventListener("input", askHierarchyAnew);
+$("slice-axis").addEventListener("change", askHierarchyNow);
+$("slice-share").addEventListener("input", askHierarchyNow);
 $("wireframe").addEventListener("change", () => {
   bodies.setWireframe($("wireframe").checked);
   stage.invalidate();
@@ -489,6 +541,10 @@ $("colliders").addEventListener("change", () => {
 });
 $("shadows").addEventListener("change", () => stage.setShadows($("shadows").checked));
 $("pins").addEventListener("change", showHierarchy);
+document.querySelector(".pages").addEventListener("scroll", showScroll);
+// What is inside grows and shrinks too: details unfold, plots appear.
+const sizes = new ResizeObserver(showScroll);
+[".pages", "#page-change", "#page-look", "#page-plots"].forEach((part) => sizes.observe(document.querySelector(part)));
 
 const keys = {
   " ": actions.play,

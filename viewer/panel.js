@@ -1,4 +1,4 @@
-// The controls, built from the list that the program sends: sliders with numbers and units, choices, vectors.
+// The controls, built from the list that the program sends: sliders with numbers and units, choices, vectors; details are folded.
 
 import { short } from "./plots.js";
 
@@ -75,7 +75,8 @@ class ChoiceControl {
   constructor(control, change) {
     const id = newId();
     this.select = element("select", { id, "data-path": control.path });
-    this.root = element("div", { class: "control", title: control.help }, element("label", { class: "name", for: id }, control.label), this.select, help(control, this.select));
+    this.help = help(control, this.select);
+    this.root = element("div", { class: "control" }, element("label", { class: "name", for: id }, control.label), this.select, this.help);
     this.select.addEventListener("change", () => change(JSON.stringify(this.select.value)));
     this.update(control);
   }
@@ -84,9 +85,17 @@ class ChoiceControl {
     const key = JSON.stringify(control.choices);
     if (key !== this.key) {
       this.key = key;
-      this.select.replaceChildren(...control.choices.map(({ word, title }) => element("option", { value: word }, title)));
+      this.select.replaceChildren(...control.choices.map(({ word, title, disabled }) => {
+        const option = new Option(title, word);
+        option.disabled = Boolean(disabled);
+        return option;
+      }));
     }
     this.select.value = control.value;
+    // What the choice is explains more than what it is for.
+    const about = control.choices.find(({ word }) => word === control.value)?.about;
+    this.help.textContent = about ? `${control.help}. ${about}.` : `${control.help}.`;
+    this.root.title = this.help.textContent;
   }
 }
 
@@ -135,6 +144,8 @@ export class Panel {
     this.set = set;
     this.shape = "";
     this.controls = new Map();
+    /** The sections whose details are unfolded. */
+    this.unfolded = new Set();
   }
 
   update(controls) {
@@ -153,14 +164,25 @@ export class Panel {
     this.controls.clear();
     this.root.replaceChildren();
     let group = null;
+    let details = null;
     for (const control of controls) {
       if (control.group !== group) {
-        group = control.group;
+        [group, details] = [control.group, null];
         this.root.append(element("h2", {}, group));
       }
       const made = new KINDS[control.kind](control, (value) => this.set(control.path, value));
       this.controls.set(control.path, made);
-      this.root.append(made.root);
+      if (control.detail && !details) this.root.append((details = this.details(group)));
+      (control.detail ? details : this.root).append(made.root);
     }
+  }
+
+  /** The folded part of a section. */
+  details(group) {
+    const name = group === "Solver" ? "Solver details" : "Numbers of the material";
+    const details = element("details", {}, element("summary", {}, name));
+    details.open = this.unfolded.has(group);
+    details.addEventListener("toggle", () => this.unfolded[details.open ? "add" : "delete"](group));
+    return details;
   }
 }

@@ -6,9 +6,14 @@ import { kindColour } from "./colours.js";
 
 const THEMES = {
   light: { ground: 0xf3f4f6, fog: 0xe4e8ec, sky: 0xe6eefb, bounce: 0xd5d2cc, sun: 2.6, ambient: 2.0, pin: 0xd1432f, wire: 0x10161d, node: 0x14202e },
-  dark: { ground: 0x4a525c, fog: 0x171c22, sky: 0xa9bfdc, bounce: 0x6b665e, sun: 1.9, ambient: 1.25, pin: 0xff7a66, wire: 0x05080b, node: 0xf2f6fb },
+  // As bright a light as in the light theme, on a dark ground: bodies stand out.
+  dark: { ground: 0x31373f, fog: 0x171c22, sky: 0xdfe8f6, bounce: 0xb5b0a8, sun: 2.6, ambient: 2.1, pin: 0xff7a66, wire: 0x05080b, node: 0xf2f6fb },
 };
 const FIELD_OF_VIEW = 35;
+/** How far the grid reaches, in sizes of the scene. */
+const GRID_SIZES = 3;
+/** The largest spacing of its lines, in sizes of the scene. */
+const GRID_SPACING = 0.25;
 /** Maximum number of device pixels per CSS pixel: more only costs time. */
 const MOST_PIXELS = 2;
 
@@ -48,7 +53,9 @@ export class Stage {
     this.ground = new THREE.Mesh(new THREE.CircleGeometry(1, 96), new THREE.MeshStandardMaterial({ roughness: 1 }));
     this.ground.rotation.x = -Math.PI / 2;
     this.ground.receiveShadow = true;
-    this.scene.add(this.ground);
+    // Faint lines at round distances, by which size and motion are seen.
+    this.grid = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ transparent: true, opacity: 0.1, depthWrite: false }));
+    this.scene.add(this.ground, this.grid);
     this.scene.fog = new THREE.Fog(0xffffff, 1, 100);
   }
 
@@ -82,6 +89,7 @@ export class Stage {
   setTheme(name) {
     const theme = THEMES[name];
     this.ground.material.color.set(theme.ground);
+    this.grid.material.color.set(theme.node);
     this.scene.fog.color.set(theme.fog);
     this.sky.color.set(theme.sky);
     this.sky.groundColor.set(theme.bounce);
@@ -114,6 +122,7 @@ export class Stage {
     const centre = box.getCenter(new THREE.Vector3());
     this.ground.position.set(centre.x, lowest - 1e-4 * size, centre.z);
     this.ground.scale.setScalar(40 * size);
+    this.drawGrid(centre, size);
     this.scene.fog.near = 6 * size;
     this.scene.fog.far = 26 * size;
     this.sun.position.set(centre.x - 1.1 * size, centre.y + 2.1 * size, centre.z + 1.3 * size);
@@ -131,6 +140,23 @@ export class Stage {
     this.controls.minDistance = 0.05 * size;
     this.controls.maxDistance = 12 * size;
     this.pinSize = 0.011 * size;
+  }
+
+  /** Lines at round distances in metres, around a centre. */
+  drawGrid(centre, size) {
+    const power = 10 ** Math.floor(Math.log10(GRID_SPACING * size));
+    const spacing = power * [5, 2, 1].find((step) => step * power <= GRID_SPACING * size || step === 1);
+    const count = Math.ceil((GRID_SIZES * size) / spacing);
+    const half = count * spacing;
+    const [x, z] = [centre.x, centre.z].map((c) => spacing * Math.round(c / spacing));
+    const points = [];
+    for (let k = -count; k <= count; k++) {
+      const at = k * spacing;
+      points.push(x + at, 0, z - half, x + at, 0, z + half, x - half, 0, z + at, x + half, 0, z + at);
+    }
+    this.grid.geometry.setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
+    this.grid.geometry.computeBoundingSphere();
+    this.grid.position.y = this.ground.position.y + 2e-5 * size;
   }
 
   /** A three-quarter view of everything and of the space below. */
@@ -211,6 +237,7 @@ export class Stage {
   setGround(height) {
     this.groundHeight = height;
     this.ground.position.y = height - 1e-4 * this.size;
+    this.grid.position.y = this.ground.position.y + 2e-5 * this.size;
   }
 
   setShadows(shown) {

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -258,9 +259,13 @@ pub(crate) struct View {
     pub source: String,
     #[command(flatten)]
     pub choice: SceneChoice,
-    /// The port on 127.0.0.1 [default: a free one]
+    /// The port [default: a free one]
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
+    /// Serves other devices too: an address of this computer, or 0.0.0.0 for all of them. Whoever has the printed address can
+    /// use the page, over a connection that is not encrypted [default: 127.0.0.1, this computer only]
+    #[arg(long, value_name = "ADDRESS")]
+    pub host: Option<IpAddr>,
     /// Prints the address without opening a browser
     #[arg(long)]
     pub no_open: bool,

@@ -16,7 +16,7 @@ use crate::multigrid::galerkin::{Distances, Smoother};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinearKind {
-    /// Sparse Cholesky factorisation.
+    /// Direct factorisation factorisation.
     #[default]
     Cholesky,
     /// CG with block Jacobi.
@@ -76,44 +76,37 @@ const GALERKIN: &[&str] =
 
 /// Every linear solver, in the order of [`LinearKind`].
 const SOLVERS: [Declaration; 10] = [
-    Declaration::new(LinearKind::Cholesky, "cholesky", "Sparse Cholesky"),
-    Declaration::new(LinearKind::Jacobi, "jacobi", "CG, block Jacobi"),
+    Declaration::new(LinearKind::Cholesky, "cholesky", "Direct factorisation"),
+    Declaration::new(LinearKind::Jacobi, "jacobi", "Simplest: block Jacobi"),
     Declaration {
         options: &["domain", "sweeps"],
-        ..Declaration::new(LinearKind::Schwarz, "schwarz", "CG, additive Schwarz")
+        ..Declaration::new(LinearKind::Schwarz, "schwarz", "Domains on one level")
     },
-    Declaration::new(LinearKind::Ic0, "ic0", "CG, incomplete Cholesky"),
+    Declaration::new(LinearKind::Ic0, "ic0", "Incomplete factors"),
     Declaration {
         options: &["drop_tolerance", "fill"],
-        ..Declaration::new(LinearKind::Ict, "ict", "CG, incomplete Cholesky with threshold")
+        ..Declaration::new(LinearKind::Ict, "ict", "Incomplete factors, pruned")
     },
     Declaration {
         iteration: Iteration::Stationary,
-        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Gauss-Seidel")
+        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Sweeps alone")
     },
     Declaration {
         iteration: Iteration::Own,
         options: &["spectral_radius", "delay"],
-        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Chebyshev")
+        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Accelerated sweeps")
     },
-    Declaration {
-        options: GALERKIN,
-        ..Declaration::new(LinearKind::Galerkin, "galerkin", "CG, Galerkin multigrid (Xian 2019)")
-    },
+    Declaration { options: GALERKIN, ..Declaration::new(LinearKind::Galerkin, "galerkin", "Multigrid") },
     Declaration {
         iteration: Iteration::Stationary,
         options: GALERKIN,
-        ..Declaration::new(
-            LinearKind::GalerkinCycle,
-            "galerkin-cycle",
-            "Galerkin multigrid alone (Xian 2019)",
-        )
+        ..Declaration::new(LinearKind::GalerkinCycle, "galerkin-cycle", "Multigrid alone")
     },
     Declaration {
         // Wu 2022, section 4.3.
         refresh: Some(8),
         options: &["domain", "modes", "partition", "layout", "rebuild"],
-        ..Declaration::new(LinearKind::Mas, "mas", "CG, multilevel Schwarz (Wu 2022)")
+        ..Declaration::new(LinearKind::Mas, "mas", "Domains on several levels")
     },
 ];
 

@@ -51,7 +51,11 @@ impl NamedOptions for FreeFallOptions {
 /// The kind of stepper.
 pub struct FreeFall;
 
-const NAME: MethodName = MethodName { name: "free-fall", title: "Free fall" };
+const NAME: MethodName = MethodName {
+    name: "free-fall",
+    title: "Free fall",
+    about: "Bodies fall and never deform: the least that a stepper can do",
+};
 
 /// `method = "free-fall"`.
 pub const FREE_FALL: Method = Method::new(NAME.name, &FreeFall);

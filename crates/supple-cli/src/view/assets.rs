@@ -12,6 +12,8 @@ pub(super) fn find(name: &str) -> Option<(&'static str, &'static [u8])> {
         "style.css" => file!("text/css; charset=utf-8", "style.css"),
         "icon.svg" => file!("image/svg+xml", "icon.svg"),
         "main.js" => file!("text/javascript", "main.js"),
+        "files.js" => file!("text/javascript", "files.js"),
+        "pace.js" => file!("text/javascript", "pace.js"),
         "connection.js" => file!("text/javascript", "connection.js"),
         "stage.js" => file!("text/javascript", "stage.js"),
         "bodies.js" => file!("text/javascript", "bodies.js"),

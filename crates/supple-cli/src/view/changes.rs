@@ -52,6 +52,16 @@ impl EditedScene {
         Ok(())
     }
 
+    /// Restarts with another resolution.
+    pub(super) fn scale_resolution(&mut self, factor: f64) -> Result<(), Error> {
+        let mut changed = self.scene.clone();
+        changed.scale_resolution(factor)?;
+        changed.validate()?;
+        self.simulation = Simulation::with_steppers(changed.clone(), self.simd, &self.steppers)?;
+        self.scene = changed;
+        Ok(())
+    }
+
     /// Changes a value of the scene. A rejected change has no effect.
     pub(super) fn set(&mut self, path: &str, value: &str) -> Result<Applied, Error> {
         check_path(path, value)?;
@@ -61,9 +71,10 @@ impl EditedScene {
     }
 
     fn apply(&mut self, set: &str) -> Result<Applied, Error> {
-        let (text, sets) = (self.scene.to_toml()?, [set.to_owned()]);
-        let reader = self.steppers.scene_reader().sets(&sets);
-        let changed = reader.text(&text, &self.scene.name, &self.scene.folder)?;
+        let changed = match set.split_once("solver.method=") {
+            Some(("", name)) => self.with_method(name)?,
+            _ => self.with_value(set)?,
+        };
         changed.validate()?;
         let applied = match self.reason_to_restart(&changed) {
             None => {
@@ -77,6 +88,23 @@ impl EditedScene {
         };
         self.scene = changed;
         Ok(applied)
+    }
+
+    fn with_value(&self, set: &str) -> Result<Scene, Error> {
+        self.read_again(&self.scene, &[set.to_owned()])
+    }
+
+    /// As by `--solver`: options that mean nothing to the other method are dropped.
+    fn with_method(&self, name: &str) -> Result<Scene, Error> {
+        let mut changed = self.scene.clone();
+        changed.solver.choose_from(name.trim_matches('"'), &self.steppers)?;
+        self.read_again(&changed, &[])
+    }
+
+    /// A scene as it would be read from its file: errors then name no lines of the file from which it came.
+    fn read_again(&self, scene: &Scene, sets: &[String]) -> Result<Scene, Error> {
+        let reader = self.steppers.scene_reader().sets(sets);
+        reader.text(&scene.to_toml()?, &scene.name, &scene.folder)
     }
 
     /// The current scene. Its expectations no longer apply once something has changed.
@@ -102,6 +130,11 @@ impl EditedScene {
         }
         if self.scene.time.mode != changed.time.mode {
             return Some("dynamic and quasistatic modes do not share a state".into());
+        }
+        let self_contact =
+            |scene: &Scene| scene.bodies.iter().map(|body| body.self_contact).collect::<Vec<_>>();
+        if self_contact(&self.scene) != self_contact(changed) {
+            return Some("whether cloth collides with itself is decided before the first step".into());
         }
         (self.scene.contact != changed.contact).then(|| "contact is set up before the first step".into())
     }
@@ -255,6 +288,7 @@ mod tests {
             ("world.wind", "[3, 0, 0]"),
             ("body.0.material.stretch_stiffness", "500"),
             ("body.0.material.poisson_ratio", "0.2"),
+            ("body.0.material", "\"silk\""),
         ] {
             let mut subject = subject();
             let (before, time) = (subject.simulation.positions().to_vec(), subject.simulation.time());
@@ -277,6 +311,31 @@ mod tests {
         assert!(matches!(applied, Applied::Restarted(reason) if reason.contains("discretisation")));
         assert_eq!(subject.simulation.time(), 0.0);
         subject.simulation.step(1.0 / 120.0).unwrap();
+    }
+
+    #[test]
+    fn a_preset_replaces_all_numbers_of_a_material() {
+        let mut subject = subject();
+        subject.set("body.0.material.stretch_stiffness", "222").unwrap();
+        assert_eq!(subject.set("body.0.material", "\"silk\"").unwrap(), Applied::Kept);
+        assert_eq!(subject.scene.bodies[0].material, "silk".into());
+    }
+
+    #[test]
+    fn self_contact_is_switched_from_the_start() {
+        let mut subject = subject();
+        let switched = (!subject.scene.bodies[0].self_contact).to_string();
+        let applied = subject.set("body.0.self_contact", &switched).unwrap();
+        assert!(matches!(applied, Applied::Restarted(reason) if reason.contains("collides with itself")));
+        assert_eq!(subject.simulation.time(), 0.0);
+    }
+
+    #[test]
+    fn another_method_drops_options_of_the_one_before() {
+        let mut subject = subject();
+        subject.set("solver.velocity_tolerance", "0.01").unwrap();
+        subject.set("solver.method", "\"hpbd\"").unwrap();
+        assert_eq!(subject.scene.solver.velocity_tolerance, None);
     }
 
     #[test]

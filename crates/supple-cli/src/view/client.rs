@@ -2,12 +2,17 @@
 //! client does not read, only its own task waits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::hub::{ClientSlot, Hub};
 use super::message::{self, PageRequest};
 use super::snapshot::Snapshot;
+
+/// How often a client hears of long work.
+const PULSE: Duration = Duration::from_millis(500);
 
 /// The connection is over.
 struct Disconnected;
@@ -22,6 +27,10 @@ struct ClientState {
     is_ready: bool,
     /// The topology last sent to it.
     topology: Option<u64>,
+    /// When to look for long work.
+    pulse: Interval,
+    /// Whether it knows that work is in progress.
+    knows_of_work: bool,
 }
 
 /// Serves a client until it disconnects.
@@ -31,7 +40,17 @@ pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
         let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
         return;
     };
-    let mut client = ClientState { socket, slot, has_state: false, is_ready: true, topology: None };
+    let mut pulse = interval(PULSE);
+    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut client = ClientState {
+        socket,
+        slot,
+        has_state: false,
+        is_ready: true,
+        topology: None,
+        pulse,
+        knows_of_work: false,
+    };
     while client.turn().await.is_ok() {}
 }
 
@@ -46,6 +65,7 @@ impl ClientState {
                 self.has_state |= !state.is_empty();
                 if state.is_empty() { Ok(()) } else { self.send(Message::Text(state)).await }
             }
+            _ = self.pulse.tick() => self.tell_of_work().await,
             answer = self.slot.mailbox.recv() => self.send(answer.ok_or(Disconnected)?).await,
             changed = self.slot.frames.changed(), if self.has_state && self.is_ready => {
                 changed.map_err(|_| Disconnected)?;
@@ -56,6 +76,16 @@ impl ClientState {
                 }
             }
         }
+    }
+
+    /// Long work is reported while it lasts, so that the page does not look frozen; so is its end.
+    async fn tell_of_work(&mut self) -> Result<(), Disconnected> {
+        let work = self.slot.work().filter(|(_, lasts)| *lasts >= PULSE);
+        if work.is_none() && !self.knows_of_work {
+            return Ok(());
+        }
+        self.knows_of_work = work.is_some();
+        self.send(message::work(work)).await
     }
 
     async fn show(&mut self, snapshot: &Snapshot) -> Result<(), Disconnected> {

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::pace::Pace;
+
 /// The minimum and maximum speed.
 const SPEEDS: [f64; 2] = [0.01, 100.0];
 /// Maximum lag before the clock stops catching up.
@@ -14,18 +16,20 @@ pub(super) struct Clock {
     /// Speed as a multiple of real time; `None`: as fast as possible.
     pub(super) speed: Option<f64>,
     due: Instant,
+    pace: Pace,
 }
 
 impl Clock {
     /// A running clock at real-time speed.
     pub(super) fn new() -> Self {
-        Self { is_running: true, speed: Some(1.0), due: Instant::now() }
+        let now = Instant::now();
+        Self { is_running: true, speed: Some(1.0), due: now, pace: Pace::new(now) }
     }
 
     /// Starts or stops it.
     pub(super) fn run(&mut self, runs: bool) {
         self.is_running = runs;
-        self.due = Instant::now();
+        self.restart();
     }
 
     /// Changes its speed; the error states the valid range.
@@ -37,8 +41,19 @@ impl Clock {
             ));
         }
         self.speed = speed;
-        self.due = Instant::now();
+        self.restart();
         Ok(())
+    }
+
+    /// Waits for nothing from before, and starts a new measurement of the speed.
+    fn restart(&mut self) {
+        self.due = Instant::now();
+        self.pace = Pace::new(self.due);
+    }
+
+    /// The achieved speed as a multiple of real time; `None` while it is stopped or not yet known.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.pace.rate().filter(|_| self.is_running)
     }
 
     /// How long to wait until the next step or frame is due.
@@ -49,6 +64,7 @@ impl Clock {
     /// Records that this many seconds of simulated time have passed.
     pub(super) fn advance(&mut self, seconds: f64) {
         let now = Instant::now();
+        self.pace.add(now, seconds);
         let length = self.speed.map_or(Duration::ZERO, |speed| Duration::from_secs_f64(seconds / speed));
         self.due = (self.due + length).max(now.checked_sub(PATIENCE).unwrap_or(now));
     }

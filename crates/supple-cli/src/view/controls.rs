@@ -4,7 +4,7 @@ use glam::DVec3;
 use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
-use supple::material::Material;
+use supple::material::{Material, MaterialSpec, presets};
 use supple::scene::{Adjustable, AdjustableValue, LinearKind, LinearUse, Model, Scene, Solver};
 use supple::simulation::{Registry, Simulation};
 
@@ -13,6 +13,8 @@ use supple::simulation::{Registry, Simulation};
 pub(super) struct Control {
     /// Its section on the page.
     group: String,
+    /// Whether it is one of the details of its section, which are folded.
+    detail: bool,
     /// Its `--set` path.
     path: String,
     label: &'static str,
@@ -29,7 +31,7 @@ pub(super) struct Control {
 enum ControlKind {
     /// A number; ranges over several powers of ten get a logarithmic slider.
     Number { value: f64, least: f64, most: f64, logarithmic: bool, whole: bool },
-    /// One of several names.
+    /// One of several names: each with a title, and possibly an explanation.
     Choice { value: String, choices: Vec<Value> },
     /// Three numbers.
     Vector { value: DVec3 },
@@ -53,13 +55,15 @@ fn count(value: u32, [least, most]: [u32; 2]) -> ControlKind {
     }
 }
 
-/// All values that can currently be changed.
+/// Scenes with more bodies have the numbers of their materials among the details.
+const MOST_UNFOLDED_BODIES: usize = 2;
+
+/// All values that can currently be changed: what people know first, the details of the solver last.
 pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Registry) -> Vec<Control> {
-    let mut controls = solver(scene, steppers);
+    let bodies = 0..simulation.scene_state().bodies.len();
+    let mut controls: Vec<Control> = bodies.flat_map(|index| body(scene, simulation, index)).collect();
     controls.extend(world(scene));
-    for index in 0..simulation.scene_state().bodies.len() {
-        controls.extend(body(simulation, index));
-    }
+    controls.extend(solver(scene, steppers));
     controls
 }
 
@@ -71,17 +75,18 @@ fn of_solver(
     help: &'static str,
     kind: ControlKind,
 ) -> Control {
-    Control { group: "Solver".into(), path: path.into(), label, unit, help, kind }
+    Control { group: "Solver".into(), detail: true, path: path.into(), label, unit, help, kind }
 }
 
 fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
     let solver = &scene.solver;
-    let methods: Vec<_> = steppers.methods().map(|method| (method.name(), method.title())).collect();
-    let method = words(solver.method.name(), &methods);
-    let mut list = vec![of_solver("solver.method", "Method", "", "Solver method of a time step", method)];
-    list.extend(of_method(solver));
+    let method = choice(solver.method.name(), steppers.methods().map(|m| (m.name(), m.title(), m.about())));
+    let help = "How the motion of each time step is computed";
+    let method = Control { detail: false, ..of_solver("solver.method", "Method", "", help, method) };
     let help = "Time steps per frame: more is slower and more accurate";
-    list.push(of_solver("time.substeps", "Steps per frame", "", help, count(scene.time.substeps, [1, 64])));
+    let steps = of_solver("time.substeps", "Steps per frame", "", help, count(scene.time.substeps, [1, 64]));
+    let mut list = vec![method, Control { detail: false, ..steps }];
+    list.extend(of_method(solver));
     list
 }
 
@@ -90,9 +95,9 @@ fn of_method(solver: &Solver) -> Vec<Control> {
     let (method, traits) = (solver.method, solver.method.traits());
     let mut list = if traits.fixed_work { Vec::new() } else { until_done(solver) };
     if traits.linear != LinearUse::None {
-        let kinds = LinearKind::ALL.map(|kind| (kind.name(), kind.title()));
+        let kinds = LinearKind::ALL.iter().map(|kind| (kind.name(), kind.title(), ""));
         let help = "Solves or preconditions the linear systems of the method";
-        let kind = words(solver.linear().kind.name(), &kinds);
+        let kind = choice(solver.linear().kind.name(), kinds);
         list.insert(0, of_solver("solver.linear", "Linear solver", "", help, kind));
         list.extend(of_linear(solver));
     }
@@ -108,7 +113,10 @@ fn of_stepper(table: &str, option: Adjustable) -> Control {
     let kind = match option.value {
         AdjustableValue::Count(value, range) => count(value, range),
         AdjustableValue::Number(value, range) => number(value, range),
-        AdjustableValue::Choice(value, choices) => words(value, choices),
+        AdjustableValue::Choice(value, choices) => {
+            let choices = choices.iter().map(|(word, title)| json!({ "word": word, "title": title }));
+            ControlKind::Choice { value: value.into(), choices: choices.collect() }
+        }
         AdjustableValue::Switch(value) => ControlKind::Switch { value },
     };
     of_solver(&format!("solver.{table}.{}", option.key), option.label, "", option.help, kind)
@@ -127,7 +135,7 @@ fn until_done(solver: &Solver) -> Vec<Control> {
     let help_most = "Maximum number of iterations per step";
     let mut list = vec![of_solver("solver.tolerance", "Tolerance", "", help, tolerance)];
     list.extend(speed);
-    list.push(of_solver("solver.max_iterations", "Most iterations", "", help_most, most));
+    list.push(of_solver("solver.max_iterations", "Maximum iterations", "", help_most, most));
     list
 }
 
@@ -154,6 +162,7 @@ fn of_linear(solver: &Solver) -> Option<Control> {
 fn world(scene: &Scene) -> Vec<Control> {
     let add = |path: &str, label, unit, help, value| Control {
         group: "World".into(),
+        detail: false,
         path: path.into(),
         label,
         unit,
@@ -167,23 +176,68 @@ fn world(scene: &Scene) -> Vec<Control> {
     ]
 }
 
-fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
-    let body = &simulation.scene_state().bodies[index];
-    let numbers = match body.elements {
-        Elements::Triangles(_) => of_cloth(body.materials.main(), body.model == Model::BaraffWitkin),
-        Elements::Tets(_) | Elements::Octants(_) => of_solid(body.materials.main()).to_vec(),
-    };
-    let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
-    let control = |(key, label, unit, help, value, range): MaterialNumber| Control {
+fn body(scene: &Scene, simulation: &Simulation, index: usize) -> Vec<Control> {
+    let bodies = &simulation.scene_state().bodies;
+    let body = &bodies[index];
+    let is_cloth = matches!(body.elements, Elements::Triangles(_));
+    let control = |key: &str, label, unit, help, kind| Control {
         group: format!("Body {}", body.name),
-        path: format!("body.{index}.material.{key}"),
+        detail: false,
+        path: format!("body.{index}.{key}"),
         label,
         unit,
         help,
-        kind: number(value, range),
+        kind,
     };
-    numbers.map(control).collect()
+    let mut list = Vec::new();
+    if let Some(spec) = scene.bodies.get(index).map(|body| &body.material) {
+        let help = "A material by name, with all of its numbers";
+        list.push(control("material", "Material", "", help, material(spec, is_cloth)));
+    }
+    if is_cloth {
+        let help =
+            "Whether the cloth's folds collide with each other: slower, and nothing passes through itself";
+        let kind = ControlKind::Switch { value: body.self_contact };
+        list.push(control("self_contact", "Self-contact", "", help, kind));
+    }
+    let numbers = if is_cloth {
+        of_cloth(body.materials.main(), body.model == Model::BaraffWitkin)
+    } else {
+        of_solid(body.materials.main()).to_vec()
+    };
+    for (key, label, unit, help, value, range) in numbers.into_iter().chain(of_all(body.materials.main())) {
+        let number = control(&format!("material.{key}"), label, unit, help, number(value, range));
+        list.push(Control { detail: bodies.len() > MOST_UNFOLDED_BODIES, ..number });
+    }
+    list
 }
+
+/// The presets that suit a body. A material with numbers of its own is no preset; it can be left, but not chosen.
+fn material(spec: &MaterialSpec, is_cloth: bool) -> ControlKind {
+    let start = spec.preset.as_deref().unwrap_or(presets()[0].name);
+    let is_changed = *spec != MaterialSpec::preset(start) && *spec != MaterialSpec::default();
+    let is_current = |name: &str| !is_changed && name == start;
+    let offered =
+        presets().iter().filter(|preset| is_cloth || !preset.is_fabric() || is_current(preset.name));
+    let mut choices: Vec<Value> = offered
+        .map(|preset| {
+            let about = format!("{}: {}", preset.name, preset.about);
+            json!({ "word": preset.name, "title": preset.name, "about": about })
+        })
+        .collect();
+    if is_changed {
+        let title = match &spec.preset {
+            Some(start) => format!("{start}, with other numbers"),
+            None => "other numbers".into(),
+        };
+        choices.insert(0, json!({ "word": OWN_NUMBERS, "title": title, "disabled": true }));
+    }
+    let value = if is_changed { OWN_NUMBERS } else { start };
+    ControlKind::Choice { value: value.into(), choices }
+}
+
+/// Stands for a material that is no preset.
+const OWN_NUMBERS: &str = "";
 
 /// A number of a material: its key, label, unit and help, its value and its range.
 type MaterialNumber = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
@@ -229,9 +283,12 @@ fn around(value: f64) -> [f64; 2] {
     [power * 1e-3, power * 1e3]
 }
 
-fn words(value: &str, choices: &[(&str, &str)]) -> ControlKind {
-    let choices = choices.iter().map(|(word, title)| json!({ "word": word, "title": title })).collect();
-    ControlKind::Choice { value: value.into(), choices }
+/// Names with titles and explanations; a title is followed by its name, which scene files and the manual use.
+fn choice<'a>(value: &str, choices: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> ControlKind {
+    let choices = choices.map(
+        |(word, title, about)| json!({ "word": word, "title": format!("{title} ({word})"), "about": about }),
+    );
+    ControlKind::Choice { value: value.into(), choices: choices.collect() }
 }
 
 #[cfg(test)]
@@ -256,7 +313,10 @@ mod tests {
                         value.to_string()
                     }
                     ControlKind::Choice { value, choices } => {
-                        assert!(choices.iter().any(|choice| choice["word"] == **value));
+                        let chosen = choices.iter().find(|choice| choice["word"] == **value);
+                        if chosen.unwrap_or_else(|| panic!("{name} {}", control.path))["disabled"] == true {
+                            continue;
+                        }
                         value.clone()
                     }
                     ControlKind::Vector { value } => format!("{:?}", value.to_array()),
@@ -269,6 +329,34 @@ mod tests {
                     .unwrap_or_else(|error| panic!("{name} {set}: {error}"));
             }
         }
+    }
+
+    #[test]
+    fn materials_come_before_the_details_of_the_solver() {
+        let scene = Scene::builtin("demo").unwrap();
+        let simulation = Simulation::new(scene.clone()).unwrap();
+        let controls = controls(&scene, &simulation, &Registry::builtin());
+        let place = |path: &str| controls.iter().position(|control| control.path == path).unwrap();
+        assert_eq!((place("body.0.material"), place("body.0.self_contact")), (0, 1));
+        assert!(place("body.0.material.friction") < place("solver.method"));
+        let folded = |control: &Control| control.detail;
+        assert!(controls[..=place("solver.method")].iter().all(|control| !control.detail));
+        assert!(controls.iter().any(folded) && controls[place("solver.linear")].detail);
+    }
+
+    #[test]
+    fn a_changed_preset_is_no_preset_until_one_is_chosen() {
+        let value = |spec: &MaterialSpec| match material(spec, true) {
+            ControlKind::Choice { value, choices } => (value, choices.len()),
+            other => panic!("{other:?}"),
+        };
+        let all = presets().len();
+        assert_eq!(value(&MaterialSpec::preset("silk")), ("silk".into(), all));
+        assert_eq!(value(&MaterialSpec::default()), (presets()[0].name.into(), all));
+        let changed = MaterialSpec { friction: Some(0.1), ..MaterialSpec::preset("silk") };
+        assert_eq!(value(&changed), (OWN_NUMBERS.into(), all + 1));
+        assert!(matches!(material(&MaterialSpec::preset("rubber"), false),
+            ControlKind::Choice { choices, .. } if choices.iter().all(|choice| choice["word"] != "cotton")));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::ws::{Message, Utf8Bytes};
+use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
 use super::message::PageRequest;
@@ -30,6 +31,16 @@ pub(super) enum Event {
     Left,
 }
 
+/// Work during which the source handles no requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Work {
+    /// A time step.
+    Step,
+    /// Bodies and solver of a scene are built.
+    Building,
+}
+
 #[derive(Default)]
 struct Clients {
     mailboxes: HashMap<ClientId, mpsc::Sender<Message>>,
@@ -45,6 +56,8 @@ pub(super) struct Hub {
     frames: watch::Sender<Option<Arc<Snapshot>>>,
     state: watch::Sender<Utf8Bytes>,
     clients: Mutex<Clients>,
+    /// The work in progress, and since when.
+    work: Mutex<Option<(Work, Instant)>>,
 }
 
 /// A client's slot; when it is dropped, the source is notified.
@@ -69,6 +82,7 @@ impl Hub {
             frames: watch::Sender::new(None),
             state: watch::Sender::new(Utf8Bytes::from_static("")),
             clients: Mutex::default(),
+            work: Mutex::default(),
         })
     }
 
@@ -101,6 +115,19 @@ impl Hub {
     /// Whether a client waits for a frame.
     pub(super) fn frame_is_wanted(&self) -> bool {
         self.wanted.load(Ordering::SeqCst)
+    }
+
+    /// Does work that is reported to clients while it lasts.
+    pub(super) fn during<T>(&self, work: Work, perform: impl FnOnce() -> T) -> T {
+        *lock(&self.work) = Some((work, Instant::now()));
+        let done = perform();
+        *lock(&self.work) = None;
+        done
+    }
+
+    /// The work in progress, and for how long already.
+    pub(super) fn work(&self) -> Option<(Work, Duration)> {
+        lock(&self.work).map(|(work, since)| (work, since.elapsed()))
     }
 
     /// Publishes a frame in place of the previous one.
@@ -152,6 +179,11 @@ impl ClientSlot {
         }
         self.hub.arrived.notify_one();
         Ok(())
+    }
+
+    /// The source's work in progress, and for how long already.
+    pub(super) fn work(&self) -> Option<(Work, Duration)> {
+        self.hub.work()
     }
 
     /// The client is ready for a frame.

@@ -15,10 +15,12 @@ use supple::output::FrameSurface;
 use supple::scene::Scene;
 use supple::simulation::{GrabId, HierarchyLevel, Registry, ReleasedVertices, Slice, StepReport};
 
+use super::advice::{Advisor, Offer, Subject};
 use super::changes::{Applied, EditedScene};
 use super::clock::Clock;
 use super::controls::{Control, controls};
-use super::hub::{ClientId, Event, Hub};
+use super::dropped::DroppedFiles;
+use super::hub::{ClientId, Event, Hub, Work};
 use super::message::{self, BinaryKind, BinaryMessage, PageRequest};
 use super::snapshot::Drawer;
 use super::state::ViewState;
@@ -35,7 +37,10 @@ const MAX_RESIDUALS: usize = 200;
 pub(super) struct Live {
     subject: EditedScene,
     hub: Arc<Hub>,
+    files: Arc<DroppedFiles>,
+    simd: Simd,
     clock: Clock,
+    advisor: Advisor,
     drawer: Drawer,
     grabs: HashMap<ClientId, GrabId>,
     /// Steps since the start, and the outcome of the last one.
@@ -56,6 +61,8 @@ pub(super) struct Live {
 #[derive(Serialize)]
 struct StepHeader {
     step: u64,
+    /// The achieved speed as a multiple of real time.
+    rate: Option<f64>,
     /// Points that are dragged, and their targets.
     grabs: Vec<[Vec3; 2]>,
     report: Option<Value>,
@@ -75,19 +82,30 @@ struct LiveState<'a> {
     /// Whether it has contact forces.
     has_contact: bool,
     notes: &'a [String],
+    /// What the user may do about a slow simulation.
+    offer: Option<&'a Offer>,
     controls: Vec<Control>,
 }
 
 impl Live {
     /// Builds the scene; nothing moves yet.
-    pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
+    pub(super) fn new(
+        scene: Scene,
+        simd: Simd,
+        hub: Arc<Hub>,
+        files: Arc<DroppedFiles>,
+        steppers: &Registry,
+    ) -> Result<Self, Error> {
         let drawer = Drawer::new(&scene, 1);
         let subject = EditedScene::new(scene, simd, steppers)?;
         let notes = subject.simulation.notes();
         Ok(Self {
             subject,
             hub,
+            files,
+            simd,
             clock: Clock::new(),
+            advisor: Advisor::new(),
             drawer,
             grabs: HashMap::new(),
             steps: 0,
@@ -122,8 +140,17 @@ impl Live {
             }
             if self.has_news && self.hub.frame_is_wanted() {
                 self.publish();
-                self.is_watched = true;
+                self.watch();
             }
+        }
+    }
+
+    /// A page is open: time begins with the first one.
+    fn watch(&mut self) {
+        if !self.is_watched {
+            self.is_watched = true;
+            self.clock.run(self.clock.is_running);
+            self.advisor.restart();
         }
     }
 
@@ -135,7 +162,7 @@ impl Live {
 
     fn step(&mut self) {
         let (dt, started) = (self.dt(), Instant::now());
-        match self.subject.simulation.step(dt) {
+        match self.hub.during(Work::Step, || self.subject.simulation.step(dt)) {
             Ok(report) => self.last = Some((report, started.elapsed().as_secs_f64())),
             Err(error) => return self.stop(error.to_string()),
         }
@@ -145,6 +172,9 @@ impl Live {
         }
         self.has_news = true;
         self.clock.advance(dt);
+        let EditedScene { scene, simulation, steppers, .. } = &self.subject;
+        let subject = Subject { scene, vertices: simulation.counts().vertices, steppers };
+        self.advisor.look(&subject, self.clock.rate(), self.clock.speed);
         if let Some(vertex) = self.subject.simulation.first_non_finite() {
             self.stop(format!("vertex {vertex} is no longer finite: reset, and try a smaller step"));
         }
@@ -208,6 +238,17 @@ impl Live {
             PageRequest::Reset {} => self.reset()?,
             PageRequest::Speed { factor } => self.clock.set_speed(factor)?,
             PageRequest::Set { path, value } => self.set(client, &path, &value)?,
+            PageRequest::Resolution { factor } => self.scale_resolution(factor)?,
+            PageRequest::Open { scene } => {
+                let reader = self.subject.steppers.scene_reader();
+                self.load(reader.builtin(&scene).map_err(|error| error.to_string())?)?;
+            }
+            PageRequest::OpenFile { drop, name } => {
+                let files = self.files.clone();
+                let open = || files.open(drop, &name, &self.subject.steppers);
+                let scene = self.hub.during(Work::Building, open)?;
+                self.load(scene).map_err(|problem| files.without_folders(&problem))?;
+            }
             PageRequest::Save {} => self.save(client)?,
             PageRequest::Hierarchy { slice } => self.show_hierarchy(client, &slice),
             PageRequest::Stress {} => self.show_stress(client)?,
@@ -228,7 +269,27 @@ impl Live {
     }
 
     fn reset(&mut self) -> Result<(), String> {
-        self.subject.restart().map_err(|error| error.to_string())?;
+        self.hub.during(Work::Building, || self.subject.restart()).map_err(|error| error.to_string())?;
+        self.begin_again();
+        Ok(())
+    }
+
+    /// Simulates another scene; if it cannot be built, the current one stays.
+    fn load(&mut self, scene: Scene) -> Result<(), String> {
+        let steppers = self.subject.steppers.clone();
+        let build = || EditedScene::new(scene, self.simd, &steppers);
+        self.subject = self.hub.during(Work::Building, build).map_err(|error| error.to_string())?;
+        self.advisor = Advisor::new();
+        self.drawer.begin_scene();
+        self.begin_again();
+        Ok(())
+    }
+
+    fn scale_resolution(&mut self, factor: f64) -> Result<(), String> {
+        let subject = &mut self.subject;
+        self.hub
+            .during(Work::Building, || subject.scale_resolution(factor))
+            .map_err(|error| error.to_string())?;
         self.begin_again();
         Ok(())
     }
@@ -238,14 +299,20 @@ impl Live {
         self.grabs.clear();
         (self.steps, self.last, self.problem, self.has_contact) = (0, None, None, true);
         self.notes = self.subject.simulation.notes();
-        self.drawer = Drawer::new(&self.subject.scene, self.drawer.next_topology());
+        self.drawer = self.drawer.with_scene(&self.subject.scene);
         self.clock.run(self.clock.is_running);
+        self.advisor.restart();
         self.has_news = true;
     }
 
     fn set(&mut self, client: ClientId, path: &str, value: &str) -> Result<(), String> {
-        match self.subject.set(path, value).map_err(|error| error.to_string())? {
-            Applied::Kept => self.problem = None,
+        let applied = self.hub.during(Work::Building, || self.subject.set(path, value));
+        match applied.map_err(|error| error.to_string())? {
+            Applied::Kept => {
+                self.problem = None;
+                self.clock.run(self.clock.is_running);
+                self.advisor.restart();
+            }
             Applied::Restarted(reason) => {
                 self.begin_again();
                 self.hub.answer(client, message::note(&format!("The simulation was restarted: {reason}.")));
@@ -258,6 +325,7 @@ impl Live {
     fn save(&self, client: ClientId) -> Result<(), String> {
         let toml = self.subject.scene_to_save().to_toml().map_err(|error| error.to_string())?;
         let name = format!("{}.toml", self.subject.scene.name);
+        let toml = self.files.without_folders(&toml);
         let answer = json!({ "type": "scene", "name": name, "toml": toml });
         self.hub.answer(client, Message::text(answer.to_string()));
         Ok(())
@@ -313,6 +381,7 @@ impl Live {
         residuals.truncate(MAX_RESIDUALS);
         let header = StepHeader {
             step: self.steps,
+            rate: self.clock.rate(),
             grabs: grabbed.collect(),
             report: self.last.as_ref().map(|(report, seconds)| report_value(report, *seconds)),
             residuals,
@@ -334,6 +403,7 @@ impl Live {
             has_stress: scene.solver.method.traits().no_stress.is_none(),
             has_contact: self.has_contact,
             notes: &self.notes,
+            offer: self.advisor.offer(),
             controls: controls(scene, simulation, &self.subject.steppers),
         };
         let state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);

@@ -1,8 +1,10 @@
 //! Messages between the page and the program.
 //!
 //! The page sends small JSON texts, [`PageRequest`]. The program answers with JSON texts (`state`, `error`, `note`,
-//! `scene`) and with binary messages: a kind, the length of a JSON header, the header padded with spaces to a
+//! `scene`, `work`) and with binary messages: a kind, the length of a JSON header, the header padded with spaces to a
 //! multiple of four bytes, and the numbers that the header announces, as little-endian `f32` and `u32`.
+
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws::Message;
@@ -10,6 +12,8 @@ use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use supple::simulation::Slice;
+
+use super::hub::Work;
 
 /// Maximum length of a message from the page.
 pub(super) const MAX_REQUEST_LENGTH: usize = 16 << 10;
@@ -46,6 +50,12 @@ pub(super) enum PageRequest {
     },
     /// Change the scene as `--set` would.
     Set { path: String, value: String },
+    /// Scale the resolution of generated shapes and cells.
+    Resolution { factor: f64 },
+    /// Simulate a built-in scene instead.
+    Open { scene: String },
+    /// Simulate a file that was dropped onto the page: a scene or a mesh.
+    OpenFile { drop: u32, name: String },
     /// Request the current scene as TOML.
     Save {},
     /// Request the solver's hierarchy, with the cells of this slice.
@@ -85,6 +95,12 @@ pub(super) fn error(problem: &str) -> Message {
 /// An informational note.
 pub(super) fn note(text: &str) -> Message {
     Message::text(json!({ "type": "note", "text": text }).to_string())
+}
+
+/// Work in progress and its duration so far; `None` when it is done.
+pub(super) fn work(work: Option<(Work, Duration)>) -> Message {
+    let (work, seconds) = work.map(|(work, lasts)| (work, lasts.as_secs_f64())).unzip();
+    Message::text(json!({ "type": "work", "work": work, "seconds": seconds }).to_string())
 }
 
 /// The kinds of binary messages.

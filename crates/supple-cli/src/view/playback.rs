@@ -58,6 +58,8 @@ struct Reports {
 struct PlayedHeader<'a> {
     place: usize,
     frame: u32,
+    /// The achieved speed as a multiple of real time.
+    rate: Option<f64>,
     report: Option<Value>,
     grabs: &'a [()],
     residuals: &'a [()],
@@ -202,6 +204,9 @@ impl Player {
             | PageRequest::Pin { .. }
             | PageRequest::Unpin { .. }
             | PageRequest::Set { .. }
+            | PageRequest::Resolution { .. }
+            | PageRequest::Open { .. }
+            | PageRequest::OpenFile { .. }
             | PageRequest::Save {}
             | PageRequest::Hierarchy { .. }
             | PageRequest::Stress {} => {
@@ -234,6 +239,7 @@ impl Player {
         let header = PlayedHeader {
             place: self.place,
             frame: number,
+            rate: self.clock.rate(),
             report: report.map(report_value),
             grabs: &[],
             residuals: &[],

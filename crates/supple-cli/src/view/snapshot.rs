@@ -49,6 +49,8 @@ struct PlaneHeader {
 #[derive(Serialize)]
 struct TopologyHeader<'a> {
     id: u64,
+    /// Counts the scenes that have been shown: a new one needs another view.
+    scene: u64,
     bodies: Vec<BodyHeader<'a>>,
     colliders: Vec<ColliderHeader<'a>>,
     /// Planes that are not the ground.
@@ -77,6 +79,7 @@ pub(super) struct Drawer {
     surfaces: Vec<Arc<FrameSurface>>,
     topology: Option<Arc<EncodedTopology>>,
     topologies: u64,
+    scenes: u64,
 }
 
 impl Drawer {
@@ -100,7 +103,18 @@ impl Drawer {
             surfaces: Vec::new(),
             topology: None,
             topologies: first,
+            scenes: 1,
         }
+    }
+
+    /// For the colliders of a scene that replaces the current one.
+    pub(super) fn with_scene(&self, scene: &Scene) -> Self {
+        Self { scenes: self.scenes, ..Self::new(scene, self.topologies) }
+    }
+
+    /// What follows is another scene to look at.
+    pub(super) fn begin_scene(&mut self) {
+        self.scenes += 1;
     }
 
     /// The number that the next topology would have.
@@ -152,6 +166,7 @@ impl Drawer {
         let colliders = self.colliders.all_at(time);
         let header = TopologyHeader {
             id: self.topologies,
+            scene: self.scenes,
             bodies: meshes.iter().map(SurfaceParts::header).collect(),
             colliders: colliders.iter().map(|(mesh, moves)| collider_header(mesh, *moves)).collect(),
             planes: self.planes.iter().map(|&(point, normal)| PlaneHeader { point, normal }).collect(),

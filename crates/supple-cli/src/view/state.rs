@@ -13,6 +13,8 @@ pub(super) struct ViewState<'a, Own> {
     scene: &'a str,
     description: &'a str,
     solver: String,
+    /// The method in the user's words.
+    method: &'static str,
     running: bool,
     speed: Option<f64>,
     /// Seconds between two steps or frames.
@@ -38,6 +40,7 @@ impl<'a, Own: Serialize> ViewState<'a, Own> {
             scene: &scene.name,
             description: &scene.description,
             solver: scene.solver.name(),
+            method: scene.solver.method.title(),
             running: clock.is_running,
             speed: clock.speed,
             dt,

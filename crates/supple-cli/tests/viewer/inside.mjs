@@ -27,6 +27,7 @@ await onPage(address, async (page) => {
   await until(page, () => window.supple.frame.step >= 1);
 
   // The method's own options are there.
+  await page.getByText("Solver details").click();
   await page.getByLabel(option, { exact: true }).first().waitFor();
 
   // The slice: its kinds have names, and the body is open there.
@@ -64,7 +65,7 @@ await onPage(address, async (page) => {
   await page.getByRole("tab", { name: "Change" }).click();
   const help = page.locator(".help").filter({ hasText: "residual" }).first();
   assert.ok(await help.isHidden());
-  await page.getByText("Explain what they do").click();
+  await page.getByText("Explain the controls").click();
   assert.ok(await help.isVisible());
   const described = await page.evaluate(() =>
     [...document.querySelectorAll("[data-path]")].map((input) => document.getElementById(input.getAttribute("aria-describedby"))?.textContent),

@@ -8,6 +8,7 @@ await onPage(process.argv[2], async (page) => {
   const before = await page.evaluate(() => window.supple.frame.time);
   await frames(page, 3);
   assert.ok((await page.evaluate(() => window.supple.frame.time)) > before, "time advances");
+  await page.locator("#pace").filter({ hasText: /\d× real time/ }).filter({ hasText: /\d m?s per step/ }).waitFor();
   assert.equal(await page.locator("#scene-name").textContent(), "hanging-cloth");
   assert.ok(await page.locator("#hint").isVisible(), "the hint tells a newcomer to drag");
 
@@ -63,6 +64,7 @@ await onPage(process.argv[2], async (page) => {
   // Another linear solver keeps the state, another stiffness too; both are in the saved scene.
   await page.keyboard.press(".");
   await until(page, () => window.supple.frame.step === 1);
+  await page.getByText("Solver details").click();
   await page.getByLabel("Linear solver").selectOption("mas");
   await until(page, () => window.supple.state.solver === "newton+mas");
   assert.equal(await page.evaluate(() => window.supple.frame.step), 1, "the state is kept");

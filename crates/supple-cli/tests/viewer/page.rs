@@ -79,6 +79,12 @@ fn a_person_sees_the_cells_of_a_lattice_and_stress_inside_rubber() {
     drive("inside.mjs", &program, &["boundary", "Boundary sweeps"]);
 }
 
+#[test]
+#[ignore = "needs Playwright in SUPPLE_NODE_MODULES and a browser in SUPPLE_CHROMIUM"]
+fn a_person_waits_for_a_step_and_opens_other_scenes_and_files() {
+    drive("files.mjs", &Program::with_long_steps(), &[]);
+}
+
 /// A sheet held at two corners between two boxes that close to less than nothing.
 const PINCH: &str = "[time]\nframes = 20\n[[body]]\nname = \"sheet\"\ntransform = { rotate = [90, 0, 0] }\nmaterial = \"cotton\"\n\
     shape = { grid = { size = [0.4, 0.4], vertices = [13, 13] } }\n\

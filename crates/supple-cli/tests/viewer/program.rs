@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
@@ -16,26 +17,36 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Program {
     child: Child,
     pub(crate) address: String,
+    /// For its temporary files, which it cannot remove when it is killed.
+    _scratch: TempDir,
 }
 
 impl Program {
     /// Starts `supple view` with some arguments and waits for its address.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_supple"))
             .args(["view", "--no-open", "--json"])
             .args(arguments)
+            .env("TMPDIR", scratch.path())
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let report: Value = serde_json::from_str(&line).expect("a line with the address");
-        Self { child, address: report["address"].as_str().unwrap().to_owned() }
+        Self { child, address: report["address"].as_str().unwrap().to_owned(), _scratch: scratch }
     }
 
     /// A small hanging cloth.
     pub(crate) fn small_cloth() -> Self {
         Self::start(&["hanging-cloth", "--resolution", "0.06"])
+    }
+
+    /// A cloth whose steps are solved to the last digit, which takes seconds on any machine.
+    pub(crate) fn with_long_steps() -> Self {
+        let exact = ["--set", "solver.tolerance=1e-15", "--set", "solver.max_iterations=60"];
+        Self::start(&[&["hanging-cloth", "--resolution", "0.25"], &exact[..]].concat())
     }
 
     pub(crate) fn port(&self) -> u16 {

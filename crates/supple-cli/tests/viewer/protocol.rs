@@ -193,3 +193,38 @@ fn stress_is_reported_per_vertex_with_its_unit_and_refused_where_there_is_none()
     client.send(&json!({ "type": "stress" }));
     assert!(client.text("error")["problem"].as_str().unwrap().contains("elastic law"));
 }
+
+#[test]
+fn a_long_step_is_announced_while_it_lasts() {
+    let program = Program::with_long_steps();
+    let mut client = program.connect();
+    client.frame();
+    let early = client.text_where("work", |message| message["work"] == "step");
+    let later = client.text_where("work", |message| message["work"] == "step");
+    let seconds = |message: &Value| message["seconds"].as_f64().unwrap();
+    assert!(seconds(&early) >= 0.5 && seconds(&later) > seconds(&early));
+    client.text_where("work", |message| message["work"].is_null());
+    let step = client.frame_where(|frame| frame.header["step"] != 0);
+    // One step of 1/30 s took longer than was announced.
+    let rate = step.header["rate"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate * seconds(&later) < 1.0 / 30.0, "{rate}");
+}
+
+#[test]
+fn another_scene_replaces_the_current_one_and_one_that_cannot_does_not() {
+    let program = Program::small_cloth();
+    let mut client = program.connect();
+    client.frame();
+    client.send(&json!({ "type": "open", "scene": "no-such-scene" }));
+    assert!(client.text("error")["problem"].as_str().unwrap().contains("no-such-scene"));
+    let before = client.frame().header["topology"].clone();
+    client.send(&json!({ "type": "open", "scene": "flag-hpbd" }));
+    let state = client.text_where("state", |state| state["scene"] == "flag-hpbd");
+    assert_eq!(state["method"], "Fast, approximate");
+    let frame = client.frame_where(|frame| frame.header["topology"] != before);
+    assert_eq!(frame.header["vertices"], state["vertices"]);
+    client.send(&json!({ "type": "resolution", "factor": 0.5 }));
+    client.text_where("state", |coarser| coarser["vertices"].as_u64() < state["vertices"].as_u64());
+    client.send(&json!({ "type": "resolution", "factor": -1 }));
+    client.text("error");
+}

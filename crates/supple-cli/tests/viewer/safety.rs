@@ -69,6 +69,67 @@ fn sockets_without_token_or_of_another_origin_are_refused() {
 }
 
 #[test]
+fn other_devices_are_served_on_purpose_and_with_the_token_only() {
+    let program = Program::start(&["hanging-cloth", "--resolution", "0.06", "--host", "0.0.0.0"]);
+    let (path, port) = (program.path().to_owned(), program.port());
+    let from = |host: &str, path: &str, more: &str| {
+        program
+            .http(&format!("GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{more}Connection: close\r\n\r\n"))
+    };
+    assert_eq!(code(&from("192.0.2.7", &path, "")), "200");
+    assert_eq!(code(&from("192.0.2.7", "/", "")), "403");
+    assert_eq!(code(&from("192.0.2.7", &path, "Origin: http://192.0.2.8\r\n")), "403");
+    // A name may be resolved by whoever owns it.
+    assert_eq!(code(&from("evil.example", &path, "")), "403");
+    still_runs(&program);
+}
+
+#[test]
+fn files_are_taken_from_the_page_only_and_by_plain_names() {
+    let program = Program::small_cloth();
+    let (path, port) = (program.path().to_owned(), program.port());
+    let put = |path: &str, more: &str| {
+        program.http(&format!(
+            "PUT {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{more}Content-Length: 1\r\nConnection: close\r\n\r\nv"
+        ))
+    };
+    assert_eq!(code(&put(&format!("{path}dropped/1/a.obj"), "")), "204");
+    assert_eq!(code(&put("/dropped/1/a.obj", "")), "403");
+    assert_eq!(code(&put(&format!("{path}dropped/1/a.obj"), "Origin: http://evil.example\r\n")), "403");
+    for name in ["..%2Fa.obj", "%2Fetc%2Fpasswd", ".hidden", "..%5Ca.obj"] {
+        assert_eq!(code(&put(&format!("{path}dropped/1/{name}"), "")), "400", "{name}");
+    }
+    let large = format!(
+        "PUT {path}dropped/1/a.obj HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 9999999999\r\nConnection: close\r\n\r\n"
+    );
+    let answer = program.http(&large);
+    assert!(code(&answer) == "413" && answer.contains("128 MB"), "{answer}");
+    still_runs(&program);
+}
+
+#[test]
+fn a_dropped_scene_does_not_read_other_files_of_this_computer() {
+    let program = Program::small_cloth();
+    let (path, port) = (program.path().to_owned(), program.port());
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret.obj");
+    std::fs::write(&secret, "v 0 0 0\nv 1 0 0\nv 0 0 1\nf 1 3 2\n").unwrap();
+    let scene = format!("[[body]]\nname = \"a\"\nshape = {{ file = {:?} }}\n", secret.to_str().unwrap());
+    let length = scene.len();
+    let answer = program.http(&format!(
+        "PUT {path}dropped/1/scene.toml HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{scene}"
+    ));
+    assert_eq!(code(&answer), "204");
+    let mut client = program.connect();
+    client.send(&json!({ "type": "open-file", "drop": 1, "name": "scene.toml" }));
+    let problem = client.text("error")["problem"].as_str().unwrap().to_owned();
+    assert!(problem.contains("`secret.obj`") && problem.contains("together"), "{problem}");
+    client.send(&json!({ "type": "open-file", "drop": 1, "name": "../1/scene.toml" }));
+    client.text("error");
+    still_runs(&program);
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_server_listens_on_loopback_only() {
     let program = Program::small_cloth();

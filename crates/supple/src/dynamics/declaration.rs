@@ -12,11 +12,31 @@ use supple_core::Error;
 pub struct ImplicitDynamics;
 
 const METHODS: [MethodName; 5] = [
-    MethodName { name: "newton", title: "Newton" },
-    MethodName { name: "projective", title: "Projective dynamics" },
-    MethodName { name: "lbfgs", title: "L-BFGS" },
-    MethodName { name: "nonlinear-cg", title: "Nonlinear conjugate gradients" },
-    MethodName { name: "accelerated-gradient", title: "Accelerated gradient descent" },
+    MethodName {
+        name: "newton",
+        title: "Accurate",
+        about: "Newton's method: few, expensive iterations until every step is solved",
+    },
+    MethodName {
+        name: "projective",
+        title: "Soft tissue, springs",
+        about: "Projective dynamics: many cheap iterations with a constant matrix, for springs and soft tissue",
+    },
+    MethodName {
+        name: "lbfgs",
+        title: "Accurate, less setup",
+        about: "Limited-memory BFGS: the same solution as Newton's method by more iterations without new matrices",
+    },
+    MethodName {
+        name: "nonlinear-cg",
+        title: "Least memory",
+        about: "Nonlinear conjugate gradients: the same solution as Newton's method with the least memory",
+    },
+    MethodName {
+        name: "accelerated-gradient",
+        title: "Simplest",
+        about: "Chebyshev-accelerated gradient descent: very cheap iterations, slow with contact",
+    },
 ];
 
 impl Method {

@@ -77,6 +77,11 @@ pub fn presets() -> &'static [Preset] {
 }
 
 impl Preset {
+    /// Whether it is a fabric; the others are solids, which as cloth are sheets of 1 mm.
+    pub fn is_fabric(&self) -> bool {
+        matches!(self.kind, PresetKind::Fabric { .. })
+    }
+
     /// Its numbers.
     pub fn material(&self) -> Material {
         let Self { thickness, poisson_ratio, friction, damping, .. } = *self;

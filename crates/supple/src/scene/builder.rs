@@ -7,8 +7,8 @@ use glam::DVec3;
 
 use crate::material::MaterialSpec;
 use crate::scene::{
-    Body, Collider, ColliderShape, ContactPair, Follow, MeshShape, Motion, Pin, PinStrength,
-    Placement, Scene, Selection, Shape, ShapeSource, Solver,
+    Body, Collider, ColliderShape, ContactPair, Follow, MeshShape, Motion, Pin, PinStrength, Placement,
+    Scene, Selection, Shape, ShapeSource, Solver,
 };
 use supple_core::Error;
 use supple_mesh::{SurfaceMesh, TetMesh};

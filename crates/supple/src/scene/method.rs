@@ -40,8 +40,16 @@ impl Method {
 
     /// Its display name.
     pub fn title(self) -> &'static str {
-        let names = self.stepper.methods();
-        names.iter().find(|name| name.name == self.name).map_or(self.name, |name| name.title)
+        self.names().map_or(self.name, |names| names.title)
+    }
+
+    /// What it is and when it is the right one.
+    pub fn about(self) -> &'static str {
+        self.names().map_or("", |names| names.about)
+    }
+
+    fn names(self) -> Option<&'static MethodName> {
+        self.stepper.methods().iter().find(|names| names.name == self.name)
     }
 
     /// Whether a running simulation can switch from one method to the other and keep its state: the methods of one stepper
@@ -76,8 +84,10 @@ impl Serialize for Method {
 pub struct MethodName {
     /// In scenes and on the command line: lower case, with hyphens.
     pub name: &'static str,
-    /// One-line display name.
+    /// A few words for menus: what users get from it, before its name.
     pub title: &'static str,
+    /// One sentence: what it is and when it is the right one.
+    pub about: &'static str,
 }
 
 /// How a method uses `linear` of `[solver]`.

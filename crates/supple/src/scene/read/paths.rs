@@ -41,6 +41,11 @@ impl Scene {
         }
     }
 
+    /// Every file name in the scene, to be read or replaced.
+    pub fn for_each_file(&mut self, mut change: impl FnMut(&mut PathBuf)) {
+        self.files_mut().into_iter().for_each(|file| change(file.path));
+    }
+
     /// The mesh files of bodies, rest shapes, colliders and selections, once per size; without those that pins
     /// follow and without the folders of finished runs.
     pub fn mesh_files(&self) -> Vec<MeshFile> {

@@ -11,7 +11,11 @@ use supple_core::Error;
 /// Hierarchical position based dynamics (Müller 2008).
 pub struct Hpbd;
 
-const NAME: MethodName = MethodName { name: "hpbd", title: "Hierarchical position based (Müller 2008)" };
+const NAME: MethodName = MethodName {
+    name: "hpbd",
+    title: "Fast, approximate",
+    about: "Hierarchical position based dynamics (Müller 2008): a fixed time per frame, appearance over accuracy",
+};
 
 impl Method {
     /// Hierarchical position based dynamics (Müller 2008).

@@ -10,7 +10,11 @@ use supple_core::Error;
 /// Octree flesh (Milne 2016).
 pub struct OctreeFlesh;
 
-const NAME: MethodName = MethodName { name: "octree", title: "Octree flesh (Milne 2016)" };
+const NAME: MethodName = MethodName {
+    name: "octree",
+    title: "Solids, any surface",
+    about: "Octrees with multigrid (Milne 2016): solid inside, fine along the surface, tolerates faulty meshes",
+};
 
 impl Method {
     /// Octree flesh (Milne 2016).

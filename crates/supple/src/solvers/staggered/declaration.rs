@@ -14,7 +14,11 @@ use supple_mesh::closed::closed_parts;
 /// Staggered multigrid (Zhu 2010).
 pub struct StaggeredMultigrid;
 
-const NAME: MethodName = MethodName { name: "staggered", title: "Staggered multigrid (Zhu 2010)" };
+const NAME: MethodName = MethodName {
+    name: "staggered",
+    title: "Solids that keep volume",
+    about: "Multigrid on staggered lattices (Zhu 2010): rubber and flesh that keep their volume, with many cells",
+};
 
 impl Method {
     /// Staggered multigrid (Zhu 2010).

@@ -86,7 +86,7 @@ impl NamedOptions for StaggeredOptions {
             count("boundary_sweeps", "Boundary sweeps", boundary, self.boundary_sweeps, [1, 10]),
             count("extra_sweeps", "Extra sweeps", extra, self.extra_sweeps, [0, 10]),
             count("cycle_index", "Cycle index", index, self.cycle_index, [1, 2]),
-            count("max_cycles", "Most cycles", cycles, self.max_cycles, [1, 200]),
+            count("max_cycles", "Maximum cycles", cycles, self.max_cycles, [1, 200]),
             count("padding", "Padding", padding, self.padding, [0, 8]),
             Adjustable {
                 key: "krylov",
