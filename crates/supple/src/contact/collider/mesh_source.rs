@@ -11,7 +11,7 @@ use crate::contact::collider::signed_mesh::SignedMesh;
 use crate::output::FrameCache;
 use supple_core::{Error, FileError};
 use supple_mesh::format::{is_known, load_surface};
-use supple_mesh::weld::weld;
+use supple_mesh::weld::{distinct_triangles, weld};
 use supple_mesh::{LabelKind, NO_LABEL, SurfaceMesh};
 
 /// A mesh whose shape may change in time, but not its triangles.
@@ -87,7 +87,8 @@ impl MeshSource {
             return Err(FileError::whole(&path, problem).into());
         }
         let (welded, count) = weld(&positions);
-        let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        let shared = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        let shared = distinct_triangles(shared);
         let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
         Ok(Self { frames, rate, triangles, welded, parts, first, recent: Mutex::default() })
     }
