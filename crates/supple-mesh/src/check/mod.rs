@@ -13,6 +13,7 @@ mod surface;
 mod topology;
 
 pub use families::{FamilyVerdict, Fit};
+pub use positions::{scale_hint, size_note};
 pub use report::{
     Component, ElementQuality, Finding, FindingKind, FindingSubject, LISTED, MeshKind, MeshReport, Severity,
 };

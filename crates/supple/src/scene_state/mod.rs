@@ -10,8 +10,12 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::body::{ActiveSeam, Body};
-use crate::contact::{ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
-use crate::scene::{Collider, Contact, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
+use crate::contact::{
+    ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces, check_pair_memory,
+};
+use crate::scene::{
+    Collider, Contact, Meeting, Method, Mode, Pin, PinStrength, Problem, Scene, Solver, World,
+};
 use supple_core::Error;
 use supple_linear::Simd;
 
@@ -117,6 +121,11 @@ impl SceneState {
         }
         for body in &bodies {
             collect(refuse(body), scene, "solver.method", &mut Vec::new(), &mut problems);
+        }
+        // Particles meet by their own distances, whatever the thickness.
+        if scene.solver.method != Method::HPBD {
+            let pairs = check_pair_memory(&bodies, &scene.contact);
+            collect(pairs, scene, "contact.thickness", &mut Vec::new(), &mut problems);
         }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
