@@ -83,8 +83,8 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     });
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "dmo"], &["dmo", "demo"]),
-        (&["run", text(&octants)], &["octants", "170", "`cell` of at least", "scale = 0.01 for centimetres"]),
-        (&["run", text(&lattice)], &["lattice", "170", "`cell` of at least", "scale = 0.01 for centimetres"]),
+        (&["run", text(&octants)], &["octants", "170", "at least", "scale = 0.01 for centimetres"]),
+        (&["run", text(&lattice)], &["lattice", "170", "cell of at least", "scale = 0.01 for centimetres"]),
         (&["run", "demo", "--resolution", "1000"], &["vertices", "limit", "--resolution"]),
         (&["run", text(&single)], &["line 1", "[[body]]"]),
         (&["run", text(&preset)], &["line 4", "`preset`", "did you mean `material`"]),
