@@ -15,6 +15,7 @@ use supple::scene::{MeshFile, Method, Scene};
 use supple::simulation::{DryRun, Simulation, scene_of_run_with};
 use supple::solvers::octree::{self, SelfCollisionModel};
 
+use crate::alive;
 use crate::arguments::Common;
 use crate::collider_crossings::CollidersOfRun;
 use crate::failure::Failure;
@@ -46,6 +47,7 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let mut colliders = CollidersOfRun::new(folder, scene_state)?;
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
+        alive::now_at(|| format!("checking frame {index} of {}", folder.display()));
         let at = frame_positions(&cache, index, surfaces.start.len())?;
         let crossings = surfaces.crossings(&at);
         frames += 1;

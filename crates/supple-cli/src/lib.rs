@@ -3,6 +3,7 @@
 //! Exit code 0: done. 1: the simulation or the disk failed, after all valid results had been written. 2: bad usage or
 //! bad input. 130: interrupted by Ctrl-C, after the current frame or, if pressed twice, immediately.
 
+mod alive;
 mod arguments;
 mod check;
 mod collider_crossings;
@@ -63,6 +64,7 @@ pub fn main_with_steppers(arguments: impl IntoIterator<Item = OsString>, stepper
 
 fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let common = &arguments.common;
+    let _at_work = work_of(arguments.command.as_ref()).map(|what| alive::begin(common, what));
     match arguments.command.as_ref() {
         None => run::run(&arguments::Run::default(), common),
         Some(Command::Run(options)) => run::run(options, common),
@@ -80,6 +82,22 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::View(options)) => view::view(options, common),
         Some(Command::Reproduce(options)) => reproduce::reproduce(options, common),
     }
+}
+
+/// What a command begins with, for signs of life; none where it waits for people.
+fn work_of(command: Option<&Command>) -> Option<String> {
+    Some(match command {
+        None => "building the scene".to_owned(),
+        Some(Command::Run(_) | Command::Render(_) | Command::Compare(_)) => "building the scene".to_owned(),
+        Some(Command::Check { path }) => format!("checking {}", path.display()),
+        Some(Command::Mesh(options)) => format!("reading {}", options.surface.display()),
+        Some(Command::Untangle(options)) => format!("parting the surfaces of {}", options.source),
+        Some(Command::Export(_)) => "reading the run".to_owned(),
+        Some(Command::Solve(_)) => "solving".to_owned(),
+        Some(Command::Scenes { .. } | Command::New { .. } | Command::View(_) | Command::Reproduce(_)) => {
+            return None;
+        }
+    })
 }
 
 /// Runs everything in a pool of the requested number of threads; no result depends on that number.

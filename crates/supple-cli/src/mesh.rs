@@ -9,6 +9,7 @@ use supple::mesh::TetMesh;
 use supple::mesh::format::{self, FORMATS, Mesh as AnyMesh, MeshFormat};
 use supple::output::AtomicFile;
 
+use crate::alive;
 use crate::arguments::{Common, Mesh};
 use crate::failure::Failure;
 use crate::print::{line, notice};
@@ -22,6 +23,7 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
     let mut file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let result = match (loaded.mesh, options.cell) {
         (AnyMesh::Surface(surface), Some(cell)) => {
+            alive::now_at(|| format!("filling {} with cells of {cell} m", options.surface.display()));
             let filled = supple::mesh::tetrahedralise(&surface, cell).map_err(Failure::usage)?;
             notes.extend(filled.notes);
             AnyMesh::Tets(filled.mesh)
@@ -37,6 +39,7 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
         }
         other => other,
     };
+    alive::now_at(|| format!("writing {}", options.out.display()));
     write_mesh(&result, format, &mut file).map_err(disk_error)?;
     file.commit().map_err(Failure::running)?;
     report(&result, &notes, options, common);

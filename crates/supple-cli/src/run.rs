@@ -148,6 +148,9 @@ fn note_what_remains(run: &DiskRun, reports: &[FrameReport]) {
     }
 }
 
+/// The limit of iterations of a linear solve that scenes do not give.
+const LINEAR_ITERATIONS: u32 = 1000;
+
 /// Advice for a frame that stopped early.
 fn remedy(scene: &Scene, worst: &FrameReport) -> String {
     let touches = worst.contacts > 0 || worst.pairs > 0;
@@ -161,7 +164,32 @@ fn remedy(scene: &Scene, worst: &FrameReport) -> String {
             loose.join(", ")
         );
     }
-    "more `substeps` or a higher `solver.max_iterations` helps".to_owned()
+    let solver = &scene.solver;
+    if solver.method.traits().velocity_tolerance
+        && solver.velocity_tolerance.is_none()
+        && let Some(tolerance) = solver.tolerance
+    {
+        return format!(
+            "`solver.tolerance` asks for forces to fall to {tolerance:.0e}, also where nothing would move: leave it out, or set \
+             `solver.velocity_tolerance`"
+        );
+    }
+    let of_linear = solver.linear().max_iterations.unwrap_or(LINEAR_ITERATIONS);
+    if worst.nonlinear_iterations > 0
+        && worst.linear_iterations / worst.nonlinear_iterations >= of_linear * 9 / 10
+    {
+        return format!(
+            "its linear solves ended at their limit of {of_linear} iterations: choose another `solver.linear`, `cholesky` for a \
+             reference"
+        );
+    }
+    if worst.max_step_iterations >= solver.max_iterations {
+        return format!(
+            "its steps used all {} iterations: raise `solver.max_iterations`, or take shorter steps by `time.substeps`",
+            solver.max_iterations
+        );
+    }
+    "iterations made no more progress there: take shorter steps by `time.substeps`".to_owned()
 }
 
 /// The scene's bounds over all frames, including those before the run was resumed.

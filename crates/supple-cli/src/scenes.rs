@@ -13,11 +13,12 @@ use crate::print::line;
 /// Lists the built-in scenes, or prints one.
 pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Failure> {
     let Some(name) = name else {
+        let width = builtin_scenes().iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
         for (name, description, _) in builtin_scenes() {
             if common.json {
                 line(json!({ "scene": name, "description": description }));
             } else {
-                line(format!("{name:<16} {description}"));
+                line(format!("{name:<width$}  {description}"));
             }
         }
         return Ok(ExitCode::SUCCESS);

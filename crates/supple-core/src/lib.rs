@@ -6,6 +6,7 @@
 //! | [`simd`] | lanes of numbers and run-time dispatch of instruction sets |
 //! | [`small_matrix`] | singular values, nearest rotations and eigenvalues of small matrices, eight at a time |
 //! | [`morton`], [`Aabb`] | Morton codes and axis-aligned boxes |
+//! | [`memory`] | the memory that this process may have, and the refusal of what would not fit |
 //! | [`state`] | byte encoding of saved states |
 //! | [`text`] | numbers in messages, scanning of text files, suggestions for misspelt names |
 //! | [`all_declared`] | the variants of an enum from the table that declares them |
@@ -14,6 +15,7 @@
 mod aabb;
 mod declared;
 mod error;
+pub mod memory;
 pub mod morton;
 pub mod parallel;
 pub mod simd;

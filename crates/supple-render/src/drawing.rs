@@ -356,9 +356,12 @@ impl SurfacePart {
 /// polygon.
 fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
     let mut edges = Vec::with_capacity(triangles.len());
+    let mut sides = Vec::new();
     for face in mesh.faces() {
-        let neighbours =
-            |a: u32, b: u32| (0..face.len()).any(|i| face[i] == a && face[(i + 1) % face.len()] == b);
+        sides.clear();
+        sides.extend((0..face.len()).map(|i| (face[i], face[(i + 1) % face.len()])));
+        sides.sort_unstable();
+        let neighbours = |a: u32, b: u32| sides.binary_search(&(a, b)).is_ok();
         for _ in 2..face.len() {
             let [a, b, c] = triangles[edges.len()];
             edges.push([neighbours(a, b), neighbours(b, c), neighbours(c, a)]);

@@ -56,12 +56,20 @@ fn corners_around_vertices(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>
     (starts, corners)
 }
 
+/// A vertex with more faces than these is the tip of a cone, or a fault of the mesh: it has no creases, and comparing all pairs
+/// of its faces would take long.
+const MOST_FACES: usize = 300;
+
 /// Numbers the sides of the creases at a vertex from 0, one label for each corner; returns how many there are.
 fn label_sides(around: &[u32], normals: &[DVec3], sides: &mut Vec<u32>) -> u32 {
     const UNSEEN: u32 = u32::MAX;
     let limit = CREASE_DEGREES.to_radians().cos();
     let normal = |i: usize| normals[around[i] as usize / 3];
     sides.clear();
+    if around.len() > MOST_FACES {
+        sides.resize(around.len(), 0);
+        return 1;
+    }
     sides.resize(around.len(), UNSEEN);
     let mut count = 0;
     let mut open = Vec::new();
@@ -153,5 +161,14 @@ mod tests {
         let p = [Vec3::ZERO, Vec3::NAN, Vec3::Y, Vec3::X];
         let normals = vertex_normals(&p, &[[0, 1, 2], [0, 3, 2]]);
         assert!(normals.iter().all(|n| n.is_finite()) && normals[0].z > 0.99);
+    }
+
+    #[test]
+    fn a_vertex_of_tens_of_thousands_of_faces_is_one_vertex() {
+        let rim = |i: u32| DVec3::new(f64::from(i).cos(), f64::from(i % 7), f64::from(i).sin());
+        let positions: Vec<DVec3> = std::iter::once(DVec3::ZERO).chain((0..30_000).map(rim)).collect();
+        let triangles: Vec<[u32; 3]> = (1..30_000).map(|i| [0, i, i + 1]).collect();
+        let split = split_at_creases(&positions, &triangles);
+        assert_eq!(split.source.iter().filter(|&&vertex| vertex == 0).count(), 1);
     }
 }

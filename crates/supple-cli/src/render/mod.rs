@@ -16,6 +16,7 @@ use supple_render::{
 
 use self::frames::{FrameSequence, FrameSource, stop_if_interrupted};
 use self::spool::ShownFrame;
+use crate::alive;
 use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
@@ -43,6 +44,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
         let colliders = drawn.at(frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders, overlay }, &wanted);
     })?;
+    alive::now_at(|| "drawing".to_owned());
     let studio = Studio { fps: scene.time.fps, colliders: drawn, options: wanted.fixed_for(&survey) };
     if animated {
         write_animation(file, options, &studio, &mut frames, common)?;

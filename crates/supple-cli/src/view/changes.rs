@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn self_contact_is_switched_from_the_start() {
         let mut subject = subject();
-        let switched = (!subject.scene.bodies[0].self_contact).to_string();
+        let switched = (subject.scene.bodies[0].self_contact != Some(true)).to_string();
         let applied = subject.set("body.0.self_contact", &switched).unwrap();
         assert!(matches!(applied, Applied::Restarted(reason) if reason.contains("collides with itself")));
         assert_eq!(subject.simulation.time(), 0.0);

@@ -200,7 +200,7 @@ fn mesh_on_a_floor(path: &Path) -> Result<Scene, String> {
         solver.method = Method::OCTREE;
         "a soft solid"
     } else {
-        body.self_contact = true;
+        body.self_contact = Some(true);
         "cloth"
     };
     let mut scene = Scene::builder()
@@ -264,7 +264,7 @@ mod tests {
         files.keep(2, "solid.obj", TETRAHEDRON.as_bytes()).unwrap();
         let steppers = Registry::builtin();
         let sheet = files.open(1, "sheet.obj", &steppers).unwrap();
-        assert_eq!((sheet.bodies[0].shape.scale, sheet.bodies[0].self_contact), (0.01, true));
+        assert_eq!((sheet.bodies[0].shape.scale, sheet.bodies[0].self_contact), (0.01, Some(true)));
         assert!(sheet.description.contains("scale = 0.01"), "{}", sheet.description);
         let solid = files.open(2, "solid.obj", &steppers).unwrap();
         assert!(solid.bodies[0].cell.is_some());

@@ -1,8 +1,51 @@
 //! Bad input ends with exit code 2 and a message that identifies it; a disk failure with 1; nothing panics.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
 use crate::common::{run, succeed, supple, text};
+
+/// With a limit of the address space, as batch systems set it.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_does_not_fit_into_memory_is_refused_before_it_is_allocated() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, body: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("[[body]]\nname = \"b\"\n{body}")).unwrap();
+        path
+    };
+    let solid = "shape = { box = { size = [1, 1, 1] } }\nmodel = \"corotated\"\n";
+    let scenes = [
+        (
+            write("cloth.toml", "shape = { grid = { size = [1, 1], vertices = [2000, 2000] } }\n"),
+            "fewer vertices",
+        ),
+        (
+            write("octree.toml", &format!("{solid}cell = 1e-3\n[solver]\nmethod = \"octree\"\n")),
+            "`cell` of at least",
+        ),
+        (
+            write("staggered.toml", &format!("{solid}cell = 2e-3\n[solver]\nmethod = \"staggered\"\n")),
+            "`cell` of at least",
+        ),
+        (write("tets.toml", &format!("{solid}cell = 4e-3\n")), "`cell` of at least"),
+    ];
+    for (scene, remedy) in scenes {
+        let script = "ulimit -v 1500000 && exec \"$0\" \"$@\" --threads 1";
+        let program = env!("CARGO_BIN_EXE_supple");
+        let output = Command::new("sh")
+            .args(["-c", script, program, "run", text(&scene), "--out", text(folder.path())])
+            .output();
+        let output = output.unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{}: {message}", scene.display());
+        for word in ["GB of memory", "`ulimit -v`", "1.5 GB", remedy] {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+    }
+}
 
 #[test]
 fn bad_usage_names_what_is_wrong_and_ends_with_2() {
@@ -21,8 +64,31 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     let ball = folder.path().join("ball.obj");
     fs::write(&ball, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n").unwrap();
     let nowhere = folder.path().join("nowhere/x.msh");
+    // A body of 170 cm, read as 170 m.
+    let tall = folder.path().join("tall.obj");
+    fs::write(&tall, "v 0 0 0\nv 90 0 0\nv 0 170 0\nv 0 0 60\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n").unwrap();
+    let [octants, lattice] = ["octree", "staggered"].map(|method| {
+        let path = folder.path().join(format!("{method}.toml"));
+        let body = "[[body]]\nname = \"tall\"\nshape = { file = \"tall.obj\" }\ncell = 0.01\nmodel = \"corotated\"\n";
+        fs::write(&path, format!("{body}[solver]\nmethod = \"{method}\"\n")).unwrap();
+        path
+    });
+    let single = folder.path().join("single.toml");
+    fs::write(&single, "[body]\nname = \"c\"\n").unwrap();
+    let [preset, misspelt] = [("preset", "silk"), ("material", "slik")].map(|(key, value)| {
+        let path = folder.path().join(format!("{value}.toml"));
+        let body = "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\n";
+        fs::write(&path, format!("{body}{key} = \"{value}\"\n")).unwrap();
+        path
+    });
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "dmo"], &["dmo", "demo"]),
+        (&["run", text(&octants)], &["octants", "170", "at least", "scale = 0.01 for centimetres"]),
+        (&["run", text(&lattice)], &["lattice", "170", "cell of at least", "scale = 0.01 for centimetres"]),
+        (&["run", "demo", "--resolution", "1000"], &["vertices", "limit", "--resolution"]),
+        (&["run", text(&single)], &["line 1", "[[body]]"]),
+        (&["run", text(&preset)], &["line 4", "`preset`", "did you mean `material`"]),
+        (&["run", text(&misspelt)], &["line 4", "`material` names no material", "`silk`"]),
         (&["run", text(&missing)], &["missing.toml"]),
         (&["run", text(&typo)], &["line 2", "methd", "method"]),
         (&["run", text(&later)], &["not supported yet", "tear_stretch"]),

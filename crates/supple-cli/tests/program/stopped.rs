@@ -88,6 +88,8 @@ fn ends_in_a_frame(out: &Path, patience: Duration) -> bool {
     std::thread::sleep(patience);
     press_ctrl_c(&child);
     lines.find(|line| line.contains("Ctrl-C again")).unwrap();
+    // Signals at the same moment are one request.
+    std::thread::sleep(Duration::from_millis(400));
     press_ctrl_c(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     lines.all(|line| !line.contains("stopped after frame"))
@@ -125,4 +127,18 @@ fn rendering_ends_after_the_current_frame_and_leaves_no_file() {
     assert!(message.contains("stopped after simulating frame"), "{message}");
     assert!(message.contains("was not written"), "{message}");
     assert_eq!(names_in(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_request_to_stop_that_arrives_twice_at_once_still_lets_the_frame_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut child =
+        start(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)]);
+    wait_until(&mut child, || out.join("checkpoints/checkpoint-000002.supc").exists());
+    // `timeout` signals the program, and then its group.
+    press_ctrl_c(&child);
+    press_ctrl_c(&child);
+    let message = message_of_stopped(child);
+    assert!(message.contains("stopped after frame"), "{message}");
 }

@@ -12,6 +12,7 @@ use super::graph::{ABSENT, AdjacencyGraph};
 use super::schedule::FactorSchedule;
 use super::supernodes::Supernodes;
 use crate::LinearError;
+use supple_core::memory;
 use supple_core::simd::Simd;
 
 /// The numbers of a matrix of blocks.
@@ -143,11 +144,14 @@ fn split((numbers, start): OffsetSlice, at: usize) -> (OffsetSlice, OffsetSlice)
 }
 
 fn zeros(length: usize) -> Result<Vec<f64>, LinearError> {
-    // Reserved and freed again as a test: the macro below gets untouched zero pages, but cannot report failure.
-    Vec::<f64>::new()
-        .try_reserve_exact(length)
-        .map_err(|_| LinearError::OutOfMemory { gigabytes: length as f64 * 8e-9 })?;
-    Ok(vec![0.0; length])
+    // Systems promise more memory than there is. Reserved and freed again as a test: the macro below gets untouched zero
+    // pages, but cannot report failure.
+    let fits = memory::fits(8.0 * length as f64) && Vec::<f64>::new().try_reserve_exact(length).is_ok();
+    if fits {
+        Ok(vec![0.0; length])
+    } else {
+        Err(LinearError::OutOfMemory { gigabytes: length as f64 * 8e-9 })
+    }
 }
 
 /// Inputs of the elimination of one supernode.

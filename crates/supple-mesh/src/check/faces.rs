@@ -127,8 +127,16 @@ fn face_if_valid(mesh: &SurfaceMesh, f: usize) -> Option<&[u32]> {
     valid.then_some(face)
 }
 
+/// Faces of up to this many corners are searched for repeated ones without a copy.
+const FEW_CORNERS: usize = 16;
+
 pub(super) fn has_repeats(face: &[u32]) -> bool {
-    (1..face.len()).any(|i| face[..i].contains(&face[i]))
+    if face.len() <= FEW_CORNERS {
+        return (1..face.len()).any(|i| face[..i].contains(&face[i]));
+    }
+    let mut sorted = face.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// The shape of one face. Faces with coordinates that are not finite have no shape and no other defect.

@@ -32,6 +32,10 @@ pub struct FamilyVerdict {
 /// Minimum fraction of clearly interior samples for an open surface to count as a volume.
 const CLEAR_ENOUGH: f64 = 0.5;
 
+/// What is said of pairs of triangles that intersect.
+const PAIRS: [&str; 2] = ["pair of triangles intersects", "pairs of triangles intersect"];
+const SEPARATED: &str = "contact separates them gradually";
+
 /// Arguments against a mesh: reasons that forbid it and reasons for caution.
 #[derive(Default)]
 struct FamilyCase {
@@ -40,15 +44,16 @@ struct FamilyCase {
 }
 
 impl FamilyCase {
-    fn care_if(&mut self, count: usize, what: &str) {
+    /// `what` with its number, and what that means.
+    fn care_if(&mut self, count: usize, [one, many]: [&str; 2], meaning: &str) {
         if count > 0 {
-            self.care.push(format!("{count} {what}"));
+            self.care.push(format!("{count} {}: {meaning}", if count == 1 { one } else { many }));
         }
     }
 
-    fn against_if(&mut self, count: usize, what: &str) {
+    fn against_if(&mut self, count: usize, [one, many]: [&str; 2]) {
         if count > 0 {
-            self.against.push(format!("{count} {what}"));
+            self.against.push(format!("{count} {}", if count == 1 { one } else { many }));
         }
     }
 
@@ -94,8 +99,14 @@ fn unusable(report: &MeshReport) -> FamilyCase {
     if report.finding(FindingKind::Empty).is_some() {
         case.against.push("there is nothing to simulate".to_owned());
     }
-    case.against_if(report.count(FindingKind::NonFinite), "vertices are not finite");
-    case.against_if(report.count(FindingKind::Malformed), "faces or elements refer to invalid vertices");
+    case.against_if(
+        report.count(FindingKind::NonFinite),
+        ["vertex is not finite", "vertices are not finite"],
+    );
+    case.against_if(
+        report.count(FindingKind::Malformed),
+        ["face or element refers to invalid vertices", "faces or elements refer to invalid vertices"],
+    );
     if !report.area.is_finite() {
         case.against.push("its size exceeds the range of double precision: scale it down".to_owned());
     }
@@ -109,24 +120,35 @@ fn cloth_case(report: &MeshReport) -> FamilyCase {
     }
     case.care_if(
         report.count(FindingKind::Degenerate),
-        "faces without area have no rest shape: delete them first",
+        ["face without area", "faces without area"],
+        "no rest shape; delete them first",
     );
     let edges = report.count(FindingKind::NonManifoldEdges);
-    case.care_if(edges, "edges of 3 or more faces have no defined bending (stretching works)");
-    case.care_if(report.count(FindingKind::Duplicates), "duplicate faces count twice in mass and stiffness");
+    case.care_if(
+        edges,
+        ["edge of 3 or more faces", "edges of 3 or more faces"],
+        "no defined bending (stretching works)",
+    );
+    case.care_if(
+        report.count(FindingKind::Duplicates),
+        ["duplicate face", "duplicate faces"],
+        "counted twice in mass and stiffness",
+    );
     if report.finding(FindingKind::DuplicatePositions).is_some_and(|f| f.severity == Severity::Warning) {
         case.care_if(
             report.count(FindingKind::DuplicatePositions),
-            "coincident vertices are simulated as one",
+            ["vertex exactly on another", "vertices exactly on others"],
+            "simulated as one",
         );
     }
     let turned = report.count(FindingKind::Misoriented);
     case.care_if(
         turned,
-        "edges between inconsistently oriented faces: pressure needs a consistent orientation",
+        ["edge between inconsistently oriented faces", "edges between inconsistently oriented faces"],
+        "pressure needs a consistent orientation",
     );
     let crossings = report.count(FindingKind::SelfIntersections);
-    case.care_if(crossings, "pairs of triangles intersect: disable self-contact or repair them");
+    case.care_if(crossings, PAIRS, SEPARATED);
     case
 }
 
@@ -134,21 +156,38 @@ fn tearing_case(report: &MeshReport) -> FamilyCase {
     let mut case = cloth_case(report);
     case.care_if(
         report.count(FindingKind::NonManifoldVertices),
-        "vertices with several fans separate when torn",
+        ["vertex with several fans", "vertices with several fans"],
+        "the fans separate when torn",
     );
     case
 }
 
 fn solid_case(report: &MeshReport) -> FamilyCase {
     let mut case = unusable(report);
-    case.against_if(report.count(FindingKind::Inverted), "elements are inverted");
-    case.against_if(report.count(FindingKind::ZeroVolume), "elements have no volume");
-    case.against_if(report.count(FindingKind::Degenerate), "elements use a vertex twice");
-    case.against_if(report.count(FindingKind::Duplicates), "elements are duplicates");
-    case.against_if(report.count(FindingKind::NonManifoldFaces), "triangles belong to 3 or more elements");
-    case.care_if(report.count(FindingKind::Slivers), "slivers slow the solver down");
+    case.against_if(report.count(FindingKind::Inverted), ["element is inverted", "elements are inverted"]);
+    case.against_if(
+        report.count(FindingKind::ZeroVolume),
+        ["element has no volume", "elements have no volume"],
+    );
+    case.against_if(
+        report.count(FindingKind::Degenerate),
+        ["element uses a vertex twice", "elements use a vertex twice"],
+    );
+    case.against_if(
+        report.count(FindingKind::Duplicates),
+        ["element is a duplicate", "elements are duplicates"],
+    );
+    case.against_if(
+        report.count(FindingKind::NonManifoldFaces),
+        ["triangle belongs to 3 or more elements", "triangles belong to 3 or more elements"],
+    );
+    case.care_if(
+        report.count(FindingKind::Slivers),
+        ["nearly flat element", "nearly flat elements"],
+        "slow to solve",
+    );
     let crossings = report.count(FindingKind::SelfIntersections);
-    case.care_if(crossings, "pairs of boundary triangles intersect: disable self-contact or repair them");
+    case.care_if(crossings, PAIRS, SEPARATED);
     case
 }
 
@@ -165,14 +204,19 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> FamilyCase {
             100.0 * clear
         )),
         Enclosure::Sampled { .. } if openings > 0 => case.care.push(format!(
-            "{openings} boundary edges around {} openings would be capped, turning a garment into a solid",
-            report.boundary_loops
+            "its {} would be capped, turning a garment into a solid",
+            if report.boundary_loops == 1 {
+                format!("opening of {openings} edges")
+            } else {
+                format!("{} openings of {openings} edges", report.boundary_loops)
+            }
         )),
         Enclosure::Sampled { .. } => {}
     }
     case.care_if(
         report.count(FindingKind::Misoriented),
-        "inconsistently oriented faces make the interior ambiguous: flip them first",
+        ["inconsistently oriented edge", "inconsistently oriented edges"],
+        "the interior is ambiguous; flip the faces on one side first",
     );
     if report.finding(FindingKind::InsideOut).is_some() {
         case.care.push("it faces inwards: flip all faces first".to_owned());

@@ -13,7 +13,7 @@ mod surface;
 mod topology;
 
 pub use families::{FamilyVerdict, Fit};
-pub use positions::size_finding;
+pub use positions::{scale_hint, size_finding, size_note};
 pub use report::{
     Component, ElementQuality, Finding, FindingKind, FindingSubject, LISTED, MeshKind, MeshReport, Severity,
 };

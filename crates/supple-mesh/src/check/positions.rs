@@ -56,27 +56,62 @@ pub fn size_finding(size: f64) -> Option<Finding> {
 }
 
 fn large_size_note(size: f64) -> Finding {
-    let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {} m: plausible for a room or a vehicle; a garment or character is probably in \
-         {unit}: set scale = {scale} (then {} m)",
+        "the largest side is {} m: plausible for a room or a vehicle; if it is a garment or character, it is in another unit: {}",
         Brief(size),
-        Brief(scale * size)
+        likely_scales(size)
     );
     Finding::of_mesh(FindingKind::Size, Severity::Note, message)
 }
 
-/// The unit, and the scale to metres, that brings `size` nearest to one metre, within a factor of ten.
-fn likely_unit(size: f64) -> Option<(&'static str, f64)> {
-    const UNITS: [(&str, f64); 5] = [
-        ("centimetres", 0.01),
-        ("millimetres", 0.001),
-        ("micrometres", 1e-6),
-        ("metres divided by 100", 100.0),
-        ("kilometres", 1000.0),
-    ];
+/// The finding on the size of a body of a scene in metres, for notes of a run.
+pub fn size_note(size: f64) -> Option<String> {
+    size_finding(size).map(|finding| finding.message)
+}
+
+/// The end of a refusal of cells that are too small for a body of this size in metres: "; if …", or nothing where the
+/// size is plausible.
+pub fn scale_hint(size: f64) -> String {
+    if size < NOTED_SIZE || !size.is_finite() {
+        return String::new();
+    }
+    match likely_scales(size) {
+        scales if scales.is_empty() => String::new(),
+        scales => format!("; if its file is in another unit, {scales}"),
+    }
+}
+
+/// Units that lengths of files are in, with the factor to metres.
+const UNITS: [(&str, f64); 7] = [
+    ("decimetres", 0.1),
+    ("inches", 0.0254),
+    ("centimetres", 0.01),
+    ("millimetres", 0.001),
+    ("micrometres", 1e-6),
+    ("metres divided by 100", 100.0),
+    ("kilometres", 1000.0),
+];
+
+/// "set scale = 0.0254 for inches (then 0.91 m) or 0.01 for centimetres (then 0.36 m)": the units that bring `size` nearest to
+/// one metre, at most two.
+fn likely_scales(size: f64) -> String {
     let off = |scale: f64| (scale * size).log10().abs();
-    let best = UNITS.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
+    let mut units: Vec<_> = UNITS.into_iter().filter(|(_, scale)| off(*scale) <= 1.0).collect();
+    units.sort_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+    let named = |(unit, scale): &(&str, f64)| format!("{scale} for {unit} (then {} m)", Brief(scale * size));
+    match &units[..] {
+        [] => String::new(),
+        [only] => format!("set scale = {}", named(only)),
+        [first, second, ..] => format!("set scale = {} or {}", named(first), named(second)),
+    }
+}
+
+/// The unit, and the scale to metres, that brings `size` nearest to one metre, within a factor of ten. Decimetres and
+/// inches are too near to centimetres to be distinguished from them.
+fn likely_unit(size: f64) -> Option<(&'static str, f64)> {
+    let off = |scale: f64| (scale * size).log10().abs();
+    let coarse = UNITS.into_iter().filter(|(unit, _)| !["decimetres", "inches"].contains(unit));
+    let best = coarse.min_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
     (off(best.1) <= 1.0).then_some(best)
 }
 
@@ -113,6 +148,15 @@ mod tests {
         assert!(said(0.005).1.contains("set scale = 100 "));
         assert!(said(1e9).1.contains("no common unit"));
         assert_eq!(said(60.0).0, Severity::Note);
+        // 36: a dress of 91 cm in inches, or one of 36 cm; 11: in decimetres or inches.
+        for (size, scales) in [
+            (36.0, ["0.0254 for inches", "0.01 for centimetres"]),
+            (11.0, ["0.1 for decimetres", "0.0254 for inches"]),
+        ] {
+            assert!(scales.iter().all(|scale| said(size).1.contains(scale)), "{}", said(size).1);
+        }
+        assert!(scale_hint(9.0).is_empty() && scale_hint(170.0).contains("set scale = 0.01 for centimetres"));
+        assert!(scale_hint(1e300).is_empty() && scale_hint(f64::INFINITY).is_empty());
         for good in [0.01, 0.2, 1.7, 9.0] {
             assert!(size_finding(good).is_none());
         }

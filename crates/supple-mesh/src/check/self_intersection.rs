@@ -45,7 +45,7 @@ impl Intersections {
     }
 }
 
-/// Counts the pairs for which `may_meet` is true (used to skip parts of one polygon and duplicate faces).
+/// Counts the pairs for which `may_meet` is true (used to skip parts of one polygon).
 pub(super) fn self_intersections(
     positions: &[DVec3],
     tree: &TriangleTree,

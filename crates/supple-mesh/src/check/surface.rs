@@ -1,11 +1,12 @@
 //! The checks shared by polygon meshes and boundaries of tetrahedral meshes.
 
 use glam::DVec3;
+use supple_core::parallel::prelude::*;
 
 use super::enclosure::{self, Enclosure};
 use super::positions;
 use super::report::{Finding, FindingKind, FindingSubject, LISTED, MeshKind, MeshReport, Severity};
-use super::self_intersection::{PAIR_LIMIT, self_intersections};
+use super::self_intersection::{Intersections, PAIR_LIMIT, self_intersections};
 use super::topology::SurfaceTopology;
 use crate::SurfaceMesh;
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
@@ -201,15 +202,26 @@ impl<'a> Surface<'a> {
         winding.at(middle + offset) + winding.at(middle - offset) > 0.0
     }
 
-    fn crossings(&self, subject: FindingSubject) -> Option<Finding> {
-        let sorted = |t: u32| {
-            let mut triangle = self.triangles()[t as usize];
-            triangle.sort_unstable();
-            triangle
-        };
+    /// Of all triangles, copies left out: they meet everywhere, and are a finding of their own.
+    fn intersections(&self) -> Intersections {
         let face = |t: u32| self.face_of_triangle[t as usize];
-        let may_meet = |a: u32, b: u32| face(a) != face(b) && sorted(a) != sorted(b);
-        let found = self_intersections(&self.mesh.positions, &self.tree, &self.weld, may_meet);
+        let positions = &self.mesh.positions;
+        let first = first_copies(self.triangles());
+        if first.len() == self.triangles().len() {
+            return self_intersections(positions, &self.tree, &self.weld, |a, b| face(a) != face(b));
+        }
+        let distinct = first.iter().map(|&t| self.triangles()[t as usize]).collect();
+        let original = |t: u32| first[t as usize];
+        let may_meet = |a: u32, b: u32| face(original(a)) != face(original(b));
+        let tree = TriangleTree::new(positions, distinct);
+        let mut found = self_intersections(positions, &tree, &self.weld, may_meet);
+        found.first.iter_mut().for_each(|pair| *pair = pair.map(original));
+        found
+    }
+
+    fn crossings(&self, subject: FindingSubject) -> Option<Finding> {
+        let face = |t: u32| self.face_of_triangle[t as usize];
+        let found = self.intersections();
         if found.count == 0 {
             return None;
         }
@@ -224,7 +236,7 @@ impl<'a> Surface<'a> {
             subject,
             first: found.first.iter().map(|pair| pair.map(named).to_vec()).collect(),
             message: format!(
-                "{} intersecting, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start like this",
+                "{} intersecting, touching or overlapping beyond a common edge or vertex{}: contact separates them gradually; `supple untangle` does so beforehand",
                 subject.counted(found.count),
                 if found.ended_early { &limit } else { "" }
             ),
@@ -292,4 +304,18 @@ fn welded_mesh(mesh: &SurfaceMesh, weld: &[u32]) -> SurfaceMesh {
         }
     }
     welded
+}
+
+/// The first triangle of each set of corners, in any order and orientation.
+fn first_copies(triangles: &[[u32; 3]]) -> Vec<u32> {
+    let sorted = |t: u32| {
+        let mut triangle = triangles[t as usize];
+        triangle.sort_unstable();
+        triangle
+    };
+    let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
+    order.par_sort_unstable_by_key(|&t| (sorted(t), t));
+    order.dedup_by_key(|t| sorted(*t));
+    order.par_sort_unstable();
+    order
 }

@@ -15,7 +15,7 @@ mod torus;
 use serde::{Deserialize, Serialize};
 
 use super::{CornerAttribute, SurfaceMesh};
-use supple_core::Error;
+use supple_core::{Error, memory};
 
 /// The triangulation of a cloth grid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,9 +153,13 @@ fn scaled(what: &str, cells: u32, least: u32, resolution: f64) -> Result<u32, Er
     Ok((scaled as u32).max(least))
 }
 
+/// Memory per vertex of a generated mesh, in bytes: its position, its share of two triangles, texture coordinates.
+const VERTEX_BYTES: f64 = 100.0;
+
 fn check_vertex_count(what: &str, count: f64) -> Result<(), Error> {
     if count <= MAX_VERTICES {
-        return Ok(());
+        let remedy = |_| "use fewer cells or a lower resolution".to_owned();
+        return memory::require(&format!("a {what} of {count:.2e} vertices"), VERTEX_BYTES * count, remedy);
     }
     Err(Error::Invalid(format!(
         "the {what} would have {count:.3e} vertices; the limit is {MAX_VERTICES:.3e}: use fewer cells or a lower \

@@ -45,8 +45,14 @@ impl WindingNumber {
 
     /// The winding number at a point, to about 1e-2.
     pub fn at(&self, query: DVec3) -> f64 {
+        self.at_with_cost(query).0
+    }
+
+    /// The same with the number of triangles that were too near for their far field. Where long triangles cross each other
+    /// everywhere, that is all of them.
+    pub fn at_with_cost(&self, query: DVec3) -> (f64, usize) {
         let bvh = self.tree.bvh();
-        let (mut sum, mut n) = (0.0, 0);
+        let (mut sum, mut n, mut near) = (0.0, 0, 0);
         while n < self.far_fields.len() {
             let (field, skip) = (&self.far_fields[n], bvh.nodes()[n].skip as usize);
             let offset = field.center - query;
@@ -57,10 +63,11 @@ impl WindingNumber {
             }
             if skip == n + 1 {
                 sum += self.solid_angle_sum(bvh.items_below(n), query);
+                near += bvh.items_below(n).len();
             }
             n += 1;
         }
-        sum / (4.0 * PI)
+        (sum / (4.0 * PI), near)
     }
 
     /// The winding number at each point, computed in parallel.

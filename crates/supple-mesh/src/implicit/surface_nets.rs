@@ -10,10 +10,12 @@ use super::naive_surface_nets::Samples;
 use super::prepared::Prepared;
 use crate::SurfaceMesh;
 use crate::stuffing::SignedField;
-use supple_core::Error;
+use supple_core::{Error, memory};
 
-/// Maximum size of the grid: about 2 GB of working memory.
+/// Maximum size of the grid.
 pub const MAX_SAMPLES: f64 = 2e8;
+/// Working memory per sample, in bytes.
+const SAMPLE_BYTES: f64 = 10.0;
 
 /// The surface of a shape on a grid of cubes with sides of `cell` metres: a closed manifold that faces outward, its
 /// vertices on the zero set. Parts thinner than a cell may be lost; where parts come within a cell of each other,
@@ -58,6 +60,9 @@ impl SampleGrid {
                  cell"
             )));
         }
+        let what = format!("a grid of {samples:.3e} samples for a cell of {cell} m");
+        let remedy = |excess: f64| format!("use a cell of at least {:.2e} m", cell * excess.cbrt());
+        memory::require(&what, SAMPLE_BYTES * samples, remedy)?;
         let counts = (cells + 1.0).to_array().map(|n| n as u32);
         Ok(Self { counts, low: 0.5 * (low + high) - 0.5 * cell * cells, cell })
     }

@@ -8,8 +8,11 @@ use super::octant::{MAX_HEIGHT, Octant};
 use super::rasterise::rasterise;
 use super::splits::Splits;
 use super::tree::{Octree, OctreeFrame};
+use crate::check::scale_hint;
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
-use supple_core::Error;
+use crate::weld::distinct_triangles;
+use supple_core::text::number::Brief;
+use supple_core::{Error, memory};
 
 /// Vertices are moved towards the centre by this fraction before rasterisation: a face on the border between two
 /// cells belongs to the inner ones.
@@ -18,6 +21,12 @@ const SHRINK: f64 = 1e-7;
 const ROUNDING: f64 = 1e-6;
 /// Maximum number of octants along the surface.
 const MOST_OCTANTS: f64 = 1e8;
+/// Memory of a body per octant of the smallest size on its surface (or in its interior, if all are), in bytes: octree, nodes,
+/// embedding, levels and what a step adds, as measured in runs.
+const OCTANT_BYTES: f64 = 3500.0;
+/// More octants than these in a body larger than this in metres are a mesh in another unit.
+const SUSPICIOUS_OCTANTS: f64 = 2e7;
+const SUSPICIOUS_SIZE: f64 = 20.0;
 /// A surface whose volume is below this fraction of the cube of its size encloses nothing.
 const FLAT: f64 = 1e-9;
 /// Minimum volume fraction of an element: less would create nodes with hardly any stiffness.
@@ -53,10 +62,11 @@ pub struct Filled {
 /// Fills a surface with octants whose finest have a side of `cell` metres.
 pub fn fill(
     positions: &[DVec3],
-    mut triangles: Vec<[u32; 3]>,
+    triangles: Vec<[u32; 3]>,
     cell: f64,
     inside: Grading,
 ) -> Result<Filled, Error> {
+    let mut triangles = distinct_triangles(triangles);
     let bounds = check(positions, &triangles, cell)?;
     let mut notes = Vec::new();
     let volume = enclosed_volume(positions, &triangles, bounds.center());
@@ -64,6 +74,7 @@ pub fn fill(
         let problem = "the surface encloses no volume; close it, or simulate it as cloth with another method";
         return Err(Error::Invalid(problem.to_owned()));
     }
+    check_memory(positions, &triangles, volume.abs(), (cell, inside), &bounds)?;
     if volume < 0.0 {
         triangles.iter_mut().for_each(|t| t.swap(1, 2));
         notes.push("the surface's faces point inwards; they were flipped".to_owned());
@@ -110,17 +121,48 @@ fn check(positions: &[DVec3], triangles: &[[u32; 3]], cell: f64) -> Result<Aabb,
     if size / cell > f64::from(1u32 << MAX_HEIGHT) {
         return Err(too_fine(cell, &bounds));
     }
-    let area: f64 =
-        triangles.iter().map(|t| doubled_area(t.map(|v| positions[v as usize]))).sum::<f64>() / 2.0;
-    let octants = area / (cell * cell);
+    let octants = area(positions, triangles) / (cell * cell);
     if octants > MOST_OCTANTS {
-        let least = (area / MOST_OCTANTS).sqrt();
+        let least = cell * (octants / MOST_OCTANTS).sqrt();
         let problem = format!(
-            "a `cell` of {cell} m would need about {octants:.0e} octants; use at least {least:.2e} m"
+            "a `cell` of {cell} m would need about {octants:.0e} octants along a surface of {} m; use at least {least:.2e} m{}",
+            Brief(size),
+            scale_hint(size)
         );
         return Err(Error::Invalid(problem));
     }
     Ok(bounds)
+}
+
+/// Refuses octrees that this process cannot have, and those that a mesh in a wrong unit most likely did not mean.
+fn check_memory(
+    positions: &[DVec3],
+    triangles: &[[u32; 3]],
+    volume: f64,
+    (cell, inside): (f64, Grading),
+    bounds: &Aabb,
+) -> Result<(), Error> {
+    let size = (bounds.high - bounds.low).max_element();
+    let octants = area(positions, triangles) / (cell * cell);
+    let (octants, power) = match inside {
+        Grading::Layers(layers) => (octants * f64::from(layers).min((0.5 * size / cell).max(1.0)), 0.5),
+        Grading::Uniform => (octants.max(volume / cell.powi(3)), 1.0 / 3.0),
+    };
+    let what =
+        format!("a `cell` of {cell} m in a body of {} m: about {octants:.1e} octants, which", Brief(size));
+    let remedy = |excess: f64| {
+        format!("use a `cell` of at least {:.2e} m{}", cell * excess.powf(power), scale_hint(size))
+    };
+    memory::require(&what, OCTANT_BYTES * octants, remedy)?;
+    if octants > SUSPICIOUS_OCTANTS && size > SUSPICIOUS_SIZE {
+        let least = cell * (octants / SUSPICIOUS_OCTANTS).powf(power);
+        return Err(Error::Invalid(format!(
+            "{what} is more than {SUSPICIOUS_OCTANTS:.0e} for a body of more than {SUSPICIOUS_SIZE} m: use a `cell` of at least \
+             {least:.2e} m{}",
+            scale_hint(size)
+        )));
+    }
+    Ok(())
 }
 
 fn too_fine(cell: f64, bounds: &Aabb) -> Error {
@@ -128,8 +170,14 @@ fn too_fine(cell: f64, bounds: &Aabb) -> Error {
     let most = 1u32 << MAX_HEIGHT;
     let least = size / f64::from(most);
     Error::Invalid(format!(
-        "a `cell` of {cell} m divides a body of {size} m into more than {most} octants per side; use at least {least:.2e} m"
+        "a `cell` of {cell} m divides a body of {size} m into more than {most} octants per side; use at least {least:.2e} m{}",
+        scale_hint(size)
     ))
+}
+
+/// In square metres.
+fn area(positions: &[DVec3], triangles: &[[u32; 3]]) -> f64 {
+    triangles.iter().map(|t| doubled_area(t.map(|v| positions[v as usize]))).sum::<f64>() / 2.0
 }
 
 fn doubled_area([a, b, c]: [DVec3; 3]) -> f64 {

@@ -8,11 +8,16 @@ use glam::{DVec3, IVec3};
 use supple_core::parallel::prelude::*;
 
 use super::SignedField;
-use supple_core::Error;
+use crate::check::scale_hint;
 use supple_core::text::number::Brief;
+use supple_core::{Error, memory};
 
-/// Maximum size of the lattice: about 1.2 GB of working memory.
+/// Maximum size of the lattice.
 pub const MAX_LATTICE_POINTS: f64 = 2e8;
+/// Working memory per lattice point, in bytes: its side, its state and its number among the vertices.
+const POINT_BYTES: f64 = 6.0;
+/// Memory per lattice point inside the shape, in bytes: about six tetrahedra, twice while they are collected, and a vertex.
+const INSIDE_BYTES: f64 = 250.0;
 
 /// Inside the shape.
 pub(super) const INSIDE: i8 = 1;
@@ -69,15 +74,22 @@ impl BccLattice {
         }
         let half_cells = (0.5 * (high - low) / cell).ceil() + 1.0;
         let points = 2.0 * (2.0 * half_cells + 1.0).to_array().iter().product::<f64>();
+        let size = high - low;
+        let what = format!(
+            "a cell of {cell} m needs a lattice of {points:.3e} points for a shape of {} x {} x {} m",
+            Brief(size.x),
+            Brief(size.y),
+            Brief(size.z)
+        );
+        let remedy = |excess: f64| {
+            let least = cell * excess.cbrt();
+            format!("use a cell of at least {least:.2e} m{}", scale_hint(size.max_element()))
+        };
         if points > MAX_LATTICE_POINTS {
-            return Err(Error::Invalid(format!(
-                "a cell of {cell} m needs a lattice of {points:.3e} points for a shape of {} x {} x {} m; \
-                 the limit is {MAX_LATTICE_POINTS:.0e}: use a larger cell",
-                Brief(high.x - low.x),
-                Brief(high.y - low.y),
-                Brief(high.z - low.z)
-            )));
+            let remedy = remedy(points / MAX_LATTICE_POINTS);
+            return Err(Error::Invalid(format!("{what}; the limit is {MAX_LATTICE_POINTS:.0e}: {remedy}")));
         }
+        memory::require(&format!("{what}, which"), POINT_BYTES * points, remedy)?;
         let counts = (2.0 * half_cells + 1.0).to_array().map(|n| n as usize);
         let center = 0.5 * (low + high);
         let offsets = [0, 1].map(|kind| DIRECTIONS.map(|d| index_offset(counts, kind, d)));
@@ -128,6 +140,11 @@ impl BccLattice {
             let mut writer = SideWriter { lattice: self, field, sides, first: slab * BLOCK * layer };
             writer.fill_slab(slab * BLOCK)
         })?;
+        let inside = sides.par_iter().filter(|&&side| side != OUTSIDE).count() as f64;
+        let what = format!("tetrahedra of {} m around {inside:.2e} lattice points", 2.0 * self.half);
+        let remedy =
+            |excess: f64| format!("use a cell of at least {:.2e} m", 2.0 * self.half * excess.cbrt());
+        memory::require(&what, INSIDE_BYTES * inside, remedy)?;
         match self.first_not_outside_on_border(&sides) {
             None => Ok(sides),
             Some(point) => Err(Error::Invalid(format!(

@@ -5,6 +5,7 @@ use glam::DVec3;
 
 use super::groups::UnionFind;
 use super::stuffing::{NOTHING_FITS, SignedField, find_root, stuff};
+use super::weld::distinct_triangles;
 use super::{SurfaceMesh, TetMesh};
 use crate::geometry::triangle::intersect_ray;
 use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
@@ -28,7 +29,7 @@ pub struct Tetrahedralised {
 /// vertices are not among theirs: bind them with [`locate`](super::locate::locate).
 pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralised, Error> {
     let bounds = check_positions(surface)?;
-    let mut triangles = surface.triangles();
+    let mut triangles = distinct_triangles(surface.triangles());
     let open_edges = open_edges(&triangles);
     let mut volume = enclosed_volume(&surface.positions, &triangles, bounds.center());
     let mut notes = Vec::new();

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use glam::DVec3;
 use proptest::prelude::*;
 use supple_mesh::check::{Finding, FindingKind, Fit, MeshReport, Severity, check_surface, check_tets};
+use supple_mesh::octree::{Grading, fill};
 use supple_mesh::{SurfaceMesh, TetMesh};
 
 use FindingKind::*;
@@ -444,4 +445,53 @@ proptest! {
         }
         prop_assert_eq!(counts(&check_surface(&shuffled)), counts(&check_surface(&mesh)));
     }
+}
+
+/// Triangles are found by their boxes, which cannot tell copies apart: unless these are left out, each would be tested with
+/// all others.
+#[test]
+fn hundreds_of_copies_of_a_surface_fill_the_same_volume_and_cross_nothing() {
+    let once = torus(24, 12);
+    let mut often = once.clone();
+    for _ in 1..300 {
+        once.faces().for_each(|face| often.push_face(face));
+    }
+    let report = check_surface(&often);
+    assert_eq!(report.count(Duplicates), 299 * once.face_count());
+    assert_eq!(report.count(SelfIntersections), 0);
+    let tets = |mesh: &SurfaceMesh| supple_mesh::tetrahedralise(mesh, 0.2).unwrap().mesh;
+    assert_eq!(tets(&often), tets(&once));
+    let octants =
+        |mesh: &SurfaceMesh| fill(&mesh.positions, mesh.triangles(), 0.1, Grading::Layers(1)).unwrap();
+    assert_eq!(octants(&often), octants(&once));
+}
+
+#[test]
+fn a_polygon_that_goes_around_a_vertex_thousands_of_times_is_found_and_harmless() {
+    let mut mesh = cube();
+    let around: Vec<u32> = (0..100_000).flat_map(|i| [0, 1 + i % 7]).collect();
+    mesh.push_face(&around);
+    let report = check_surface(&mesh);
+    assert_eq!(report.count(Degenerate), 1);
+    assert_eq!(report.count(SelfIntersections), 0);
+    // Every triangle of the polygon has that vertex twice, so they enclose nothing.
+    let filled = fill(&mesh.positions, mesh.triangles(), 0.1, Grading::Layers(1)).unwrap();
+    assert_eq!(
+        filled.tree,
+        fill(&cube().positions, cube().triangles(), 0.1, Grading::Layers(1)).unwrap().tree
+    );
+}
+
+/// Long triangles through each other, in which no part is far from any point.
+#[test]
+fn a_tangle_of_long_triangles_is_reported_though_it_is_not_sampled_to_the_end() {
+    let mut mesh = SurfaceMesh::default();
+    let count = 5_000u32;
+    let turn = |i: u32, speed: f64| f64::from(i) * speed;
+    mesh.positions =
+        (0..count).map(|i| v(turn(i, 2.4).cos(), turn(i, 1.7).sin(), turn(i, 0.9).cos())).collect();
+    let polygon: Vec<u32> = (0..count).collect();
+    mesh.push_face(&polygon);
+    let report = check_surface(&mesh);
+    assert_eq!((report.faces, report.vertices), (1, count as usize));
 }

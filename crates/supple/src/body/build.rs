@@ -10,14 +10,18 @@ use super::{Body, Discretisation, ElementMaterials, Elements, Embedding, TimedTe
 use crate::material::Material;
 use crate::output::FrameSurface;
 use crate::scene::defaults;
-use crate::scene::{self, ClosedMesh, Method, Model, Placement, SelectionPoints};
-use supple_core::Error;
+use crate::scene::{self, ClosedMesh, Method, Model, Placement, SelectionPoints, ShapeSource};
 use supple_core::text::number::Brief;
 use supple_core::text::suggest::list;
+use supple_core::{Error, memory};
+use supple_mesh::check::size_note;
 use supple_mesh::closed::check_closed;
 use supple_mesh::locate::locate;
 use supple_mesh::octree::{Grading, fill};
 use supple_mesh::weld::weld;
+
+/// Memory per tetrahedron in bytes: elements, vertices and the matrix of a step, without a factor.
+const TET_BYTES: f64 = 350.0;
 
 impl Body {
     /// Builds a scene's body for a method; files are relative to `folder`.
@@ -46,7 +50,7 @@ impl Body {
         body.check_pressure()?;
         body.check_mass()?;
         body.check_elements()?;
-        body.note_size();
+        body.note_size(spec);
         body.warn_about_cloth_only_keys(spec);
         Ok(body)
     }
@@ -133,6 +137,9 @@ impl Body {
 
     fn make_solid(&mut self, inside: VolumeMesh, transform: &Placement) -> Result<(), Error> {
         let VolumeMesh { tets, vertex_of_surface } = inside;
+        let count = tets.tets.len() as f64;
+        let remedy = |excess: f64| format!("use a `cell` at least {:.2} times as large", excess.cbrt());
+        memory::require(&format!("a body of {count:.2e} tetrahedra"), TET_BYTES * count, remedy)?;
         self.start = tets.positions.iter().map(|p| placed(transform, *p)).collect();
         self.rest.clone_from(&self.start);
         let placed_tets = supple_mesh::TetMesh { positions: self.start.clone(), ..tets };
@@ -323,20 +330,15 @@ impl Body {
         }
     }
 
-    /// Bodies outside 1 cm to 100 m are probably in another unit.
-    fn note_size(&mut self) {
+    /// Bodies of a size that garments and characters do not have are probably in another unit; a generated shape is as large
+    /// as the scene says, within 1 cm to 100 m.
+    fn note_size(&mut self, spec: &scene::Body) {
         let Some((low, high)) = self.surface.mesh.bounds() else { return };
         let size = (high - low).max_element();
-        let likely = match size {
-            s if s > 1000.0 => "millimetres: set the shape's `scale` to 0.001",
-            s if s > 100.0 => "centimetres: set the shape's `scale` to 0.01",
-            s if s < 0.01 => "metres divided by a thousand: set the shape's `scale` to 1000",
-            _ => return,
-        };
-        self.notes.push(format!(
-            "its largest side is {} m; if that is wrong, the file may be in {likely}",
-            Brief(size)
-        ));
+        let generated = !matches!(spec.shape.source, ShapeSource::File(_));
+        if !(generated && (0.01..100.0).contains(&size)) {
+            self.notes.extend(size_note(size));
+        }
     }
 }
 

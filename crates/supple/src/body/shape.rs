@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::Discretisation;
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
-use supple_core::Error;
+use supple_core::{Error, memory};
 use supple_mesh::check::{FindingKind, check_faces};
 use supple_mesh::format::{self, Mesh};
 use supple_mesh::generate::BoxShape;
@@ -76,6 +76,8 @@ fn cell_surface(shape: &Cuboid, cell: Option<f64>) -> Result<SurfaceMesh, Error>
     let size = shape.size;
     let about = |cell: f64| size.map(|side| (side / cell).round().max(1.0) as u32);
     let cells = shape.cells.or(cell.map(about)).unwrap_or([1; 3]);
+    let [x, y, z] = cells.map(f64::from);
+    check_box(shape, cell, SURFACE_CELL_BYTES * 2.0 * (x * y + y * z + z * x), 0.5)?;
     BoxShape { size, cells }.surface(1.0)
 }
 
@@ -151,12 +153,31 @@ fn needs_cell() -> Error {
     Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
 }
 
+/// Memory of a solid box per cell of its interior and per cell of its surface alone, in bytes.
+const CELL_BYTES: f64 = 1700.0;
+const SURFACE_CELL_BYTES: f64 = 400.0;
+
+/// Refuses a box whose cells this process cannot have; `power` is that of the cell's side with which their number falls.
+fn check_box(shape: &Cuboid, cell: Option<f64>, bytes: f64, power: f64) -> Result<(), Error> {
+    let [x, y, z] = shape.size;
+    let what = match cell {
+        Some(cell) => format!("a box of {x} x {y} x {z} m with a `cell` of {cell} m"),
+        None => format!("a box of {x} x {y} x {z} m with these `cells`"),
+    };
+    memory::require(&what, bytes, |excess| match cell {
+        Some(cell) => format!("use a `cell` of at least {:.2e} m", cell * excess.powf(power)),
+        None => "use fewer `cells`".to_owned(),
+    })
+}
+
 /// A box of cloth with its own cells, or a solid divided into cells as close to cubes of a given size as its sides allow.
 fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let size = shape.size;
     match (shape.cells, cell) {
         (None, Some(cell)) => {
             let cells = size.map(|side| (side / cell).round().max(1.0) as u32);
+            let count: f64 = cells.iter().map(|&n| f64::from(n)).product();
+            check_box(shape, Some(cell), CELL_BYTES * count, 1.0 / 3.0)?;
             Ok(from_tets(BoxShape { size, cells }.tets(1.0)?, Vec::new()))
         }
         (Some(cells), None) => from_surface(BoxShape { size, cells }.surface(1.0)?, None, Vec::new()),

@@ -24,6 +24,7 @@ mod distance;
 pub mod forces;
 pub mod friction;
 mod intersection;
+mod pair_memory;
 mod released;
 mod surfaces;
 
@@ -41,5 +42,6 @@ pub(crate) use intersection::enclosure::{EnclosedSpot, EnclosingMeshes, Enclosur
 pub use intersection::inside::InsideCheck;
 pub(crate) use intersection::islands::Islands;
 pub use intersection::tangle::{Looseness, Piercing, Tangle};
+pub(crate) use pair_memory::check_pair_memory;
 pub use released::Released;
 pub use surfaces::Surfaces;

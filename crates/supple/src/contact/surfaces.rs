@@ -10,7 +10,7 @@ use super::distance::closest_points::PrimitivePair;
 use crate::body::ActiveSeam;
 use crate::body::Body;
 use crate::scene::{Collider, Contact, Meeting, Participant};
-use supple_mesh::weld::weld;
+use supple_mesh::weld::{distinct_triangles, weld};
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of coincident
 /// points (split by UVs) the first represents all.
@@ -83,7 +83,7 @@ impl Surfaces {
             if has_colliders || surfaces.touched_by(b as u32).contains(&true) {
                 let triangles =
                     body.surface_triangles.iter().map(|t| t.map(|p| first + stands_for[p as usize]));
-                surfaces.triangles.extend(triangles.filter(|[a, b, c]| a != b && b != c && c != a));
+                surfaces.triangles.extend(distinct_triangles(triangles.collect()));
             }
             surfaces.stands_for.extend(stands_for.iter().map(|p| first + p));
         }

@@ -78,7 +78,7 @@ impl MaterialSpec {
     pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if let Some(Err(problem)) = self.preset.as_deref().map(find) {
-            problems.push(("preset", format!("is wrong: {problem}")));
+            problems.push(("preset", format!("names no material: {problem}")));
         }
         let [warp, weft] = match self.stretch_stiffness {
             Some(stiffness) => stiffness.directions().map(Some),

@@ -10,10 +10,13 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::body::{ActiveSeam, Body};
-use crate::contact::{ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
+use crate::contact::{
+    ColliderCheck, ColliderMeshes, InsideCheck, PosedCollider, Surfaces, check_pair_memory,
+};
 use crate::scene::defaults;
 use crate::scene::{
-    Bending, Collider, Contact, LinearUse, Meeting, Mode, Pin, PinStrength, Problem, Scene, Solver, World,
+    Bending, Collider, Contact, LinearUse, Meeting, Method, Mode, Pin, PinStrength, Problem, Scene, Solver,
+    World,
 };
 use supple_core::Error;
 use supple_linear::Simd;
@@ -174,6 +177,11 @@ impl SceneState {
             collect(refuse(body), scene, "solver.method", &mut Vec::new(), &mut problems);
         }
         let (contact, solver) = chosen_defaults(scene, &bodies);
+        // Particles meet by their own distances, whatever the thickness.
+        if scene.solver.method != Method::HPBD {
+            let pairs = check_pair_memory(&bodies, &contact);
+            collect(pairs, scene, "contact.thickness", &mut Vec::new(), &mut problems);
+        }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
         let mut scene_state = Self {

@@ -25,10 +25,12 @@ pub use self::write_figure::write_figure;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
 use crate::{LabelKind, SurfaceMesh};
-use supple_core::FileError;
+use supple_core::{FileError, memory};
 
 /// Maximum corners of the whole scene: a small file can instance one mesh in many nodes.
 const MOST_CORNERS: usize = 1 << 28;
+/// Memory per corner of a surface that is read and then checked or simulated, in bytes.
+const CORNER_BYTES: f64 = 60.0;
 /// Colour of vertices that have none in a file where others have one.
 const WHITE: [f32; 4] = [1.0; 4];
 
@@ -266,7 +268,10 @@ impl<'a> GltfReader<'a> {
             let problem = format!("the scene has more than {} triangles; split the file", MOST_CORNERS / 3);
             return Err(FileError::whole(self.path, problem));
         }
-        Ok(())
+        let what = format!("a scene of {} triangles", total / 3);
+        let remedy = |_| "the file uses its meshes many times; export fewer of them".to_owned();
+        memory::require(&what, CORNER_BYTES * total as f64, remedy)
+            .map_err(|problem| FileError::whole(self.path, problem.to_string()))
     }
 
     /// Appends the positions in world space, unless this accessor was read under this node before; returns the first.
@@ -394,10 +399,9 @@ impl<'a> GltfReader<'a> {
         }
         self.notes.extend(not_finite_note(self.not_finite));
         if self.skinned > 0 {
-            self.notes.push(format!(
-                "{} skinned meshes were read as modelled, without their skeleton",
-                self.skinned
-            ));
+            let meshes = if self.skinned == 1 { "skinned mesh was" } else { "skinned meshes were" };
+            self.notes
+                .push(format!("{} {meshes} read as modelled; a pin can follow their skeleton", self.skinned));
         }
         builder::finish(self.mesh, self.notes, self.path)
     }

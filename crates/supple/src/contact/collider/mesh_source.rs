@@ -22,7 +22,7 @@ use super::posed_skin::PosedSkin;
 use crate::contact::collider::signed_mesh::SignedMesh;
 use crate::scene::MeshShape;
 use supple_core::{Error, FileError};
-use supple_mesh::weld::weld;
+use supple_mesh::weld::{distinct_triangles, weld};
 use supple_mesh::{Cycle, NO_LABEL};
 
 /// A mesh whose shape may change in time, but not its triangles.
@@ -98,7 +98,8 @@ impl MeshSource {
             true => Some(PosedSkin::open(&file, mesh, first_of(&welded, count))?),
             false => None,
         };
-        let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        let shared = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        let shared = distinct_triangles(shared);
         positions.iter_mut().for_each(|p| *p = world_from_file.transform_point3(*p));
         let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
         let recent = Mutex::default();

@@ -4,13 +4,22 @@ use crate::material::MaterialSpec;
 use crate::scene::check::Checker;
 use crate::scene::defaults;
 use crate::scene::{Body, Cuboid, Model, Region, Shape, ShapeSource};
+use supple_core::memory;
 use supple_core::text::number::components;
 use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use supple_mesh::implicit::ImplicitShape;
 use supple_mesh::{SurfaceMesh, TetMesh};
 
-/// Generated meshes have at most this many vertices, about what fits into 24 GiB with the leanest solver.
+/// Generated meshes have at most this many vertices; most have fewer, by the memory that there is.
 const MAX_VERTICES: f64 = 1e8;
+/// Memory per vertex of cloth in bytes, as measured in runs: meshes, elements, contact and the matrix of a step, without a
+/// factor.
+const CLOTH_VERTEX_BYTES: f64 = 3000.0;
+/// Memory per vertex of the surface of a solid in bytes; its cells are estimated when they are made.
+const SURFACE_VERTEX_BYTES: f64 = 400.0;
+
+/// What helps against too many vertices.
+const FEWER: &str = "use fewer vertices, larger cells or a lower `--resolution`";
 
 impl Checker<'_> {
     pub(crate) fn bodies(&mut self) {
@@ -23,6 +32,10 @@ impl Checker<'_> {
             let place = format!("body.{i}");
             self.name(&place, "body", &body.name, &names[..i]);
             self.body(&place, body);
+        }
+        let what = format!("the generated shapes of {} bodies together", scene.bodies.len());
+        if let Err(problem) = memory::require(&what, self.generated_bytes, |_| FEWER.to_owned()) {
+            self.wrong("", problem.to_string());
         }
     }
 
@@ -81,7 +94,10 @@ impl Checker<'_> {
 
     fn body_material(&mut self, place: &str, material: &MaterialSpec, body: &Body) {
         for (key, problem) in material.problems() {
-            self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
+            // A preset alone is written as the material itself.
+            let alone = MaterialSpec { preset: material.preset.clone(), ..MaterialSpec::default() };
+            let written = if *material == alone { "material" } else { key };
+            self.wrong(&format!("{place}.{key}"), format!("`{written}` {problem}"));
         }
         let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
         let model = body.model.unwrap_or_else(|| defaults::model(self.scene.solver.method));
@@ -113,18 +129,18 @@ impl Checker<'_> {
     fn shape(&mut self, place: &str, shape: &Shape, cell: Option<f64>) {
         self.positive(&format!("{place}.scale"), shape.scale);
         match &shape.source {
-            ShapeSource::Grid(grid) => self.grid(&format!("{place}.grid"), grid),
+            ShapeSource::Grid(grid) => self.grid(&format!("{place}.grid"), grid, cell),
             ShapeSource::Box(shape) => self.cuboid(&format!("{place}.box"), shape, cell),
-            ShapeSource::Cylinder(shape) => self.cylinder(&format!("{place}.cylinder"), shape),
+            ShapeSource::Cylinder(shape) => self.cylinder(&format!("{place}.cylinder"), shape, cell),
             ShapeSource::Sphere(shape) => {
                 let place = format!("{place}.sphere");
                 self.positive(&format!("{place}.radius"), shape.radius);
                 self.count(&format!("{place}.cells"), shape.cells, 1, u32::MAX);
-                self.vertices(&place, 10.0 * f64::from(shape.cells).powi(2));
+                self.vertices(&place, 10.0 * f64::from(shape.cells).powi(2), cell);
             }
-            ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape),
-            ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape),
-            ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape),
+            ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape, cell),
+            ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape, cell),
+            ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape, cell),
             ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
             ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
             ShapeSource::Tets(mesh) => self.tets(place, mesh),
@@ -132,25 +148,25 @@ impl Checker<'_> {
         }
     }
 
-    fn grid(&mut self, place: &str, grid: &ClothGrid) {
+    fn grid(&mut self, place: &str, grid: &ClothGrid, cell: Option<f64>) {
         grid.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
         grid.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
-        self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
+        self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product(), cell);
     }
 
-    fn panel(&mut self, place: &str, shape: &PanelShape) {
+    fn panel(&mut self, place: &str, shape: &PanelShape, cell: Option<f64>) {
         self.positive(&format!("{place}.spacing"), shape.spacing);
         match shape.check() {
-            Ok(()) => self.vertices(place, shape.estimated_vertices(1.0)),
+            Ok(()) => self.vertices(place, shape.estimated_vertices(1.0), cell),
             Err(problem) => self.wrong(&format!("{place}.outline"), problem.to_string()),
         }
     }
 
-    fn knot(&mut self, place: &str, shape: &KnotShape) {
+    fn knot(&mut self, place: &str, shape: &KnotShape, cell: Option<f64>) {
         self.positive(&format!("{place}.length"), shape.length);
         self.positive(&format!("{place}.width"), shape.width);
         shape.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
-        self.vertices(place, shape.vertices.iter().map(|&n| f64::from(n)).product());
+        self.vertices(place, shape.vertices.iter().map(|&n| f64::from(n)).product(), cell);
     }
 
     fn cuboid(&mut self, place: &str, shape: &Cuboid, cell: Option<f64>) {
@@ -174,30 +190,37 @@ impl Checker<'_> {
         if let Some(cells) = shape.cells {
             cells.iter().for_each(|&n| self.count(&format!("{place}.cells"), n, 1, u32::MAX));
             let [x, y, z] = cells.map(f64::from);
-            self.vertices(place, 2.0 * (x * y + y * z + z * x));
+            self.vertices(place, 2.0 * (x * y + y * z + z * x), cell);
         }
     }
 
-    fn cylinder(&mut self, place: &str, shape: &CylinderShape) {
+    fn cylinder(&mut self, place: &str, shape: &CylinderShape, cell: Option<f64>) {
         self.positive(&format!("{place}.radius"), shape.radius);
         self.positive(&format!("{place}.height"), shape.height);
         self.count(&format!("{place}.segments"), shape.segments, 3, u32::MAX);
         self.count(&format!("{place}.rings"), shape.rings, 1, u32::MAX);
-        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings));
+        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings), cell);
     }
 
-    fn torus(&mut self, place: &str, shape: &TorusShape) {
+    fn torus(&mut self, place: &str, shape: &TorusShape, cell: Option<f64>) {
         self.positive(&format!("{place}.minor_radius"), shape.minor_radius);
         let fine = shape.major_radius > shape.minor_radius;
         self.number(&format!("{place}.major_radius"), shape.major_radius, fine, "above `minor_radius`");
         self.count(&format!("{place}.segments"), shape.segments, 3, u32::MAX);
         self.count(&format!("{place}.rings"), shape.rings, 3, u32::MAX);
-        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings));
+        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings), cell);
     }
 
-    fn vertices(&mut self, place: &str, count: f64) {
+    fn vertices(&mut self, place: &str, count: f64, cell: Option<f64>) {
         if count > MAX_VERTICES {
-            self.wrong(place, format!("about {count:.2e} vertices; the limit is {MAX_VERTICES:.0e}"));
+            let problem = format!("about {count:.2e} vertices; the limit is {MAX_VERTICES:.0e}: {FEWER}");
+            self.wrong(place, problem);
+            return;
+        }
+        let bytes = count * if cell.is_some() { SURFACE_VERTEX_BYTES } else { CLOTH_VERTEX_BYTES };
+        match memory::require(&format!("about {count:.2e} vertices"), bytes, |_| FEWER.to_owned()) {
+            Ok(()) => self.generated_bytes += bytes,
+            Err(problem) => self.wrong(place, problem.to_string()),
         }
     }
 

@@ -45,7 +45,7 @@ impl Scene {
 
     /// The problems found by `parts` and the checks of the scene as a whole.
     pub(crate) fn check_by(&self, parts: impl FnOnce(&mut Checker<'_>)) -> Vec<Problem> {
-        let mut checker = Checker { scene: self, problems: Vec::new() };
+        let mut checker = Checker { scene: self, problems: Vec::new(), generated_bytes: 0.0 };
         parts(&mut checker);
         checker.not_finite();
         checker.missing_files();
@@ -66,6 +66,8 @@ impl Scene {
 pub(crate) struct Checker<'a> {
     pub(crate) scene: &'a Scene,
     problems: Vec<Problem>,
+    /// Memory that generated shapes will need, as far as their vertices say it.
+    generated_bytes: f64,
 }
 
 impl Checker<'_> {

@@ -153,10 +153,15 @@ impl ReadError {
     fn table(&self) -> String {
         match self.keys.as_slice() {
             [] => "the scene".to_owned(),
-            [key] if matches!(key.as_str(), "body" | "pin" | "seam" | "collider") => format!("[[{key}]]"),
+            [key] if SEVERAL.contains(&key.as_str()) => format!("[[{key}]]"),
             [key] => format!("[{key}]"),
             _ => format!("`{}`", self.key()),
         }
+    }
+
+    /// Whether it is about one of the tables that a scene has several of.
+    fn is_single_of_many(&self) -> bool {
+        matches!(self.keys.as_slice(), [key] if SEVERAL.contains(&key.as_str()))
     }
 
     fn key(&self) -> String {
@@ -166,7 +171,9 @@ impl ReadError {
     fn sentence(&self) -> String {
         match &self.complaint {
             Complaint::UnknownKey { key, valid, .. } => {
-                let hint = did_you_mean(key, valid.iter().copied());
+                // Presets are known by this word, and given by another.
+                let meant = if key == "preset" && valid.contains(&"material") { "material" } else { key };
+                let hint = did_you_mean(meant, valid.iter().copied());
                 let valid = list(valid.iter().copied());
                 format!("`{key}` is not a key of {}{hint} Valid keys: {valid}", self.table())
             }
@@ -178,6 +185,10 @@ impl ReadError {
             Complaint::MissingKey(key) => format!("{} needs the key `{key}`", self.table()),
             Complaint::Mismatch { found, expected } if self.keys.is_empty() => {
                 format!("expected {expected}, found {found}")
+            }
+            Complaint::Mismatch { found, .. } if self.is_single_of_many() && found == A_TABLE => {
+                let key = self.key();
+                format!("a scene may have several of `{key}`: write [[{key}]] in double brackets for each")
             }
             Complaint::Mismatch { found, expected } => {
                 format!("`{}` must be {expected}, found {found}", self.key())
@@ -230,10 +241,15 @@ fn count_of_values(count: usize) -> String {
     if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }
 
+/// The tables that a scene may have several of.
+const SEVERAL: [&str; 4] = ["body", "pin", "seam", "collider"];
+/// How a table is called where something else is expected.
+const A_TABLE: &str = "a table";
+
 fn plain_found(found: Unexpected<'_>) -> String {
     match found {
         Unexpected::Seq => "an array".to_owned(),
-        Unexpected::Map => "a table".to_owned(),
+        Unexpected::Map => A_TABLE.to_owned(),
         Unexpected::Str(text) => format!("the string {text:?}"),
         Unexpected::Signed(number) => number.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),

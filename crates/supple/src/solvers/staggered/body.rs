@@ -21,16 +21,17 @@ use crate::scene_state::{Anchor, PinPoint, SceneState};
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
 use crate::solvers::staggered::lattice::frame::{BodyFrame, FaceVectors};
 use crate::solvers::staggered::lattice::prescribed::{Prescribed, PrescribedEntry};
-use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
-use crate::solvers::staggered::lattice::{Cell, Lattice};
+use crate::solvers::staggered::lattice::voxels::{LatticePlacement, MOST_CELLS_PER_SIDE, voxelise};
+use crate::solvers::staggered::lattice::{Cell, Lattice, MARGIN};
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::operator::corotation::Corotation;
 use crate::solvers::staggered::operator::rows::{Coefficients, LatticeOperator};
 use crate::solvers::staggered::operator::strain_energy::strain_energy;
 use crate::solvers::staggered::options::StaggeredOptions;
 use crate::solvers::staggered::solve::{GmresWorkspace, Limits, Solve, solve, solve_by_cycles};
-use supple_core::Error;
 use supple_core::simd::Simd;
+use supple_core::{Aabb, Error, memory};
+use supple_mesh::check::scale_hint;
 
 /// The response of material points in a linear system: takes displacements of the points, adds the reaction forces,
 /// with the sign of a stiffness.
@@ -87,6 +88,26 @@ pub(crate) struct LatticeBody {
     answers: Vec<DVec3>,
 }
 
+/// Memory per cell of the lattice, in bytes: displacements, pressures and velocities, all levels, and what a step adds, as measured
+/// in runs.
+const CELL_BYTES: f64 = 1800.0;
+
+/// Refuses lattices that this process cannot have.
+fn check_memory(body: &Body, cell: f64, padding: u32) -> Result<(), Error> {
+    let bounds = Aabb::of_points(&body.surface_start);
+    let extent = bounds.high - bounds.low;
+    let counts = (extent / cell).ceil() + f64::from(2 * padding) + 2.0 * MARGIN as f64;
+    let cells = counts.x * counts.y * counts.z;
+    if !(cell > 0.0 && cells.is_finite()) {
+        return Ok(());
+    }
+    let what = format!("body `{}` on a lattice of {cells:.2e} cells of {cell} m", body.name);
+    memory::require(&what, CELL_BYTES * cells, |excess| {
+        let (least, size) = (cell * excess.cbrt(), extent.max_element());
+        format!("use a `cell` of at least {least:.2e} m{}", scale_hint(size))
+    })
+}
+
 impl LatticeBody {
     /// A body at its start, with cells fixed by the hard pins on it.
     pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
@@ -98,11 +119,13 @@ impl LatticeBody {
                 body.name
             )));
         }
+        check_memory(body, cell, options.padding)?;
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
         let (mut lattice, placement) = made.ok_or_else(|| {
             Error::Invalid(format!(
-                "body `{}` does not fit on a lattice of cells of {cell} m; set `staggered.cell`",
+                "body `{}` does not fit on a lattice of cells of {cell} m: it may have at most {MOST_CELLS_PER_SIDE} cells along a side and \
+                 half a billion in all; set a larger `staggered.cell`",
                 body.name
             ))
         })?;

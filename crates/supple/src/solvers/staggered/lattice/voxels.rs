@@ -6,6 +6,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, MARGIN};
 use supple_mesh::geometry::{Aabb, TriangleTree, WindingNumber};
+use supple_mesh::weld::distinct_triangles;
 
 /// Differences below this fraction of a cell count as equal: a face of the body along a face of cells touches those on one side only.
 pub(crate) const ROUNDING: f64 = 1e-6;
@@ -40,6 +41,9 @@ impl LatticePlacement {
     }
 }
 
+/// The body may have at most this many cells along a side.
+pub(crate) const MOST_CELLS_PER_SIDE: u32 = 4096;
+
 /// The lattice around a closed mesh, with layers of padding. `None` for a mesh without extent, a cell that is not
 /// positive, or more cells than fields can index.
 pub fn voxelise(
@@ -55,7 +59,7 @@ pub fn voxelise(
         return None;
     }
     let core = (extent / cell - ROUNDING).ceil().max(DVec3::ONE);
-    if core.max_element() > 4096.0 {
+    if core.max_element() > f64::from(MOST_CELLS_PER_SIDE) {
         return None;
     }
     let size = core.to_array().map(|n| n as usize + 2 * padding);
@@ -65,8 +69,9 @@ pub fn voxelise(
     let origin = bounds.center() - 0.5 * cell * DVec3::from(size.map(|n| n as f64));
     let placement = LatticePlacement { origin, cell };
     let mut inside = Inside::new(size);
-    let tree = TriangleTree::new(positions, triangles.to_vec());
-    inside.mark_surface(positions, triangles, &placement);
+    let triangles = distinct_triangles(triangles.to_vec());
+    inside.mark_surface(positions, &triangles, &placement);
+    let tree = TriangleTree::new(positions, triangles);
     inside.fill(&WindingNumber::new(tree), &placement);
     (0..padding).for_each(|_| inside.grow());
     let kind = |at: [i32; 3]| match inside.at(at) {
