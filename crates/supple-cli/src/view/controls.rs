@@ -63,7 +63,7 @@ pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Regist
     let bodies = 0..simulation.scene_state().bodies.len();
     let mut controls: Vec<Control> = bodies.flat_map(|index| body(scene, simulation, index)).collect();
     controls.extend(world(scene));
-    controls.extend(solver(scene, steppers));
+    controls.extend(solver(scene, &simulation.scene_state().solver, steppers));
     controls
 }
 
@@ -78,8 +78,7 @@ fn of_solver(
     Control { group: "Solver".into(), detail: true, path: path.into(), label, unit, help, kind }
 }
 
-fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
-    let solver = &scene.solver;
+fn solver(scene: &Scene, solver: &Solver, steppers: &Registry) -> Vec<Control> {
     let method = choice(solver.method.name(), steppers.methods().map(|m| (m.name(), m.title(), m.about())));
     let help = "How the motion of each time step is computed";
     let method = Control { detail: false, ..of_solver("solver.method", "Method", "", help, method) };

@@ -407,6 +407,8 @@ impl Live {
             controls: controls(scene, simulation, &self.subject.steppers),
         };
         let state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        // With the linear solver, which the scene may leave to the engine.
+        let state = ViewState { solver: simulation.scene_state().solver.name(), ..state };
         self.hub.set_state(state.text());
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct ViewState<'a, Own> {
     mode: &'static str,
     scene: &'a str,
     description: &'a str,
-    solver: String,
+    pub(super) solver: String,
     /// The method in the user's words.
     method: &'static str,
     running: bool,

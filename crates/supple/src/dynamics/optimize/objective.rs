@@ -183,7 +183,7 @@ pub trait Minimiser: SolverState + Send {
     ) -> Result<(), MinimiseError>;
 
     /// How far a tightly solved Newton step from `x` would move a vertex, in metres; `None` for methods on an assembled matrix, which
-    /// [`TightNewton`](super::TightNewton) verifies.
+    /// `TightNewton` verifies.
     fn correction(&mut self, _objective: &dyn Objective, _x: &[DVec3]) -> Result<Option<f64>, MinimiseError> {
         Ok(None)
     }

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::scene::{Method, Scene, Solver};
+use crate::scene::{LinearKind, Method, Scene, Solver};
 use crate::simulation::{Registry, Simulation};
 use crate::stepper::IterationRecord;
 use supple_core::Error;
@@ -113,6 +113,7 @@ impl Comparison {
         let (start, step, contacts) = self.advance(scene, simd, steppers)?;
         let reference = Solver {
             method: Method::NEWTON,
+            linear: Some(LinearKind::Cholesky.into()),
             tolerance: Some(1e-13),
             max_iterations: 300,
             ..Solver::default()
