@@ -406,9 +406,9 @@ impl Live {
             offer: self.advisor.offer(),
             controls: controls(scene, simulation, &self.subject.steppers),
         };
-        let state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        let mut state = ViewState::new("live", scene, &self.clock, self.dt(), &self.problem, own);
         // With the linear solver, which the scene may leave to the engine.
-        let state = ViewState { solver: simulation.scene_state().solver.name(), ..state };
+        state.solver = simulation.scene_state().solver.name();
         self.hub.set_state(state.text());
     }
 }

@@ -147,7 +147,7 @@ mod tests {
         assert!(low.y > 0.5 && high.y < 1.3, "{low} {high}");
         // Every ellipse is a loop: vertices and edges of a tube, with a face less than vertices per row.
         let columns = dress.positions.len() - dress.face_count();
-        assert!(columns >= 8 && dress.positions.len() % columns == 0);
+        assert!(columns >= 8 && dress.positions.len().is_multiple_of(columns));
         assert!(dress_around(&SurfaceMesh::default(), 0.04).is_err());
     }
 }

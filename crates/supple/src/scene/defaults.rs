@@ -23,7 +23,7 @@ pub(crate) const CONTACT_THICKNESS: f64 = 1e-3;
 const FACTORED_SHEET_NODES: f64 = 4000.0;
 const FACTORED_SOLID_NODES: f64 = 1500.0;
 
-/// The linear solver for bodies with so many nodes together.
+/// The linear solver for bodies with these numbers of nodes.
 pub(crate) fn linear(sheet_nodes: usize, solid_nodes: usize) -> LinearKind {
     let share = sheet_nodes as f64 / FACTORED_SHEET_NODES + solid_nodes as f64 / FACTORED_SOLID_NODES;
     if share <= 1.0 { LinearKind::Cholesky } else { LinearKind::Galerkin }

@@ -121,13 +121,13 @@ fn a_run_records_what_the_engine_chose_and_keeps_it_when_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let scene = Scene::from_toml(BODY, "chosen", ".").unwrap();
     assert_eq!((scene.solver.linear.as_ref(), scene.bodies[0].model), (None, None));
-    let begun = begin(&scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
+    let started = begin(&scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
     assert!(
-        begun.simulation().choices().starts_with("newton+cholesky; "),
+        started.simulation().choices().starts_with("newton+cholesky; "),
         "{}",
-        begun.simulation().choices()
+        started.simulation().choices()
     );
-    drop(begun);
+    drop(started);
     let path = folder.path().join("scene.toml");
     let recorded = Scene::find(path.to_str().unwrap()).unwrap();
     assert!(recorded.bodies[0].model.is_some() && recorded.bodies[0].self_contact.is_some());
