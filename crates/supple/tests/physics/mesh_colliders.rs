@@ -127,7 +127,7 @@ fn save_heights(folder: &Path, heights: &[f64]) {
 }
 
 #[test]
-fn what_repeats_closes_goes_on_straight_or_jumps() {
+fn what_repeats_closes_continues_straight_or_jumps() {
     // Per case the heights, then pairs of a time in frames and the height there.
     let cases: [(&[f64], &[(f64, f64)]); 3] = [
         // The last frame is the first one, up to a little that is spread over all frames.
