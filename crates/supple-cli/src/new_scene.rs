@@ -26,6 +26,9 @@ const FIGURE_EDGE: f64 = 0.025;
 const DRESS_EDGE: f64 = 0.0125;
 /// A figure that is taller than this many units is in centimetres.
 const TALLEST: f64 = 10.0;
+/// Frames of a scene whose figure repeats its animation, and frames per second.
+const FRAMES: u32 = 100;
+const FPS: f64 = 30.0;
 
 /// Writes `NAME.toml` with `NAME.obj`, or with the dress of a figure; files that exist are left alone.
 pub(crate) fn new_scene(
@@ -64,8 +67,13 @@ fn write_dress(base: &str, scene: &Path, file: Option<&Path>) -> Result<Vec<Path
         (PathBuf::from(format!("{base}-dress.obj")), PathBuf::from(format!("{base}-figure.glb")));
     let mut written = vec![dress.clone()];
     refuse_existing(&[scene, &dress])?;
+    let mut once = None;
     let (surface, figure) = match file {
-        Some(file) => (users_figure(file)?, std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())),
+        Some(file) => {
+            let (surface, frames) = users_figure(file)?;
+            once = frames;
+            (surface, std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()))
+        }
         None => {
             refuse_existing(&[&own])?;
             let figure = walking_figure(FIGURE_EDGE).map_err(Failure::usage)?;
@@ -81,15 +89,21 @@ fn write_dress(base: &str, scene: &Path, file: Option<&Path>) -> Result<Vec<Path
     // Strings of JSON are strings of TOML.
     let figure = serde_json::Value::from(figure.to_string_lossy()).to_string();
     let text = FIGURE_SCENE.replace("{scale}", scale).replace("{dress}", &file_name(&dress));
+    let text = text.replace("{frames}", &once.unwrap_or(FRAMES).to_string());
+    let text = text.replace("{loop}", if once.is_none() { ", loop = true" } else { "" });
     let text = text.replace("{figure}", &figure);
     write(scene, |out| out.write_all(text.as_bytes()))?;
     Ok(written)
 }
 
-/// The surface of a file that has a skin and an animation.
-fn users_figure(file: &Path) -> Result<SurfaceMesh, Failure> {
-    load_skin(file, None, None).map_err(Failure::usage)?;
-    Ok(load_surface(file).map_err(Failure::usage)?.0)
+/// The surface of a file that has a skin and an animation; with the frames of the animation if it cannot repeat, since it does not end as
+/// it starts.
+fn users_figure(file: &Path) -> Result<(SurfaceMesh, Option<u32>), Failure> {
+    let skin = load_skin(file, None, None).map_err(Failure::usage)?.repeated();
+    let (surface, _) = load_surface(file).map_err(Failure::usage)?;
+    let end = skin.key_times().last().copied().unwrap_or(0.0);
+    let frames = (FPS * end).ceil().clamp(1.0, f64::from(FRAMES)) as u32;
+    Ok((surface, skin.jumps().then_some(frames)))
 }
 
 fn refuse_existing(files: &[&Path]) -> Result<(), Failure> {

@@ -70,3 +70,20 @@ fn a_new_scene_runs_as_it_is_and_replaces_nothing() {
     assert!(again.status.code() == Some(2) && said.contains("exists"), "{said}");
     assert_eq!(new("../").status.code(), Some(2));
 }
+
+#[test]
+fn a_dress_on_a_figure_that_walks_is_a_scene_of_at_most_twenty_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = supple(&["new", "walk", "--figure"]).current_dir(folder.path()).output().unwrap();
+    assert!(new.status.success(), "{}", String::from_utf8_lossy(&new.stderr));
+    let scene = folder.path().join("walk.toml");
+    assert!(fs::read_to_string(&scene).unwrap().lines().count() <= 20);
+    let report = succeed(&["check", text(&scene)]);
+    assert!(report.contains("can be run"), "{report}");
+    // The figure is one of the user's as well.
+    let figure = folder.path().join("walk-figure.glb");
+    let again = supple(&["new", "again", "--figure", text(&figure)]).current_dir(folder.path()).output();
+    assert!(again.unwrap().status.success());
+    let scene = fs::read_to_string(folder.path().join("again.toml")).unwrap();
+    assert!(scene.contains("loop = true") && scene.contains("frames = 100"), "{scene}");
+}
