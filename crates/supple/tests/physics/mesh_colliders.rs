@@ -128,8 +128,9 @@ fn save_heights(folder: &Path, heights: &[f64]) {
 
 #[test]
 fn what_repeats_closes_continues_straight_or_jumps() {
-    // Per case the heights, then pairs of a time in frames and the height there.
-    let cases: [(&[f64], &[(f64, f64)]); 3] = [
+    /// Heights of the frames, then pairs of a time in frames and the height there.
+    type Case<'a> = (&'a [f64], &'a [(f64, f64)]);
+    let cases: [Case<'_>; 3] = [
         // The last frame is the first one, up to a little that is spread over all frames.
         (
             &[0.0, 1.0, 2.0, 1.0, 0.04],
@@ -236,7 +237,7 @@ fn a_seam_that_jumps_sweeps_nothing_on_its_way() {
     for _ in 0..23 {
         simulation.step(0.1).unwrap();
     }
-    assert!(distance(&start, &simulation.positions()) < 1e-9);
+    assert!(distance(&start, simulation.positions()) < 1e-9);
     let plate = of_collider(folder.path(), &simulation.scene_state().colliders[0].1, 2.0)[0];
     assert!(plate.distance(dvec3(-0.5, 0.0, -0.5)) < 1e-9, "{plate}");
 }
