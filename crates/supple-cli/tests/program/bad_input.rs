@@ -106,7 +106,6 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
             &["`contact_matrix`", "`projective`", "newton"],
         ),
         (&["run", "demo", "--set", "body.cloth.shape.grid.vertices=[1,1]"], &["--set", "vertices"]),
-        (&["run", text(&ball)], &["ball.obj", "mesh, not a scene"]),
         (&["compare", "demo", "--frame", "1000"], &["1000", "75"]),
         (&["run", "demo", "--format", "abc"], &["abc", "pc2"]),
         (&["run", "demo", "--threads", "0"], &["threads"]),

@@ -32,7 +32,7 @@ await onPage(process.argv[2], async (page) => {
   await page.locator("#offer").filter({ hasText: /runs at 0\.\d+ times real time/ }).waitFor();
   await page.getByRole("button", { name: "Keep as it is" }).click();
   assert.ok(await page.locator("#offer").isHidden());
-  assert.equal(await page.evaluate(() => window.supple.state.solver), "newton+cholesky");
+  assert.equal(await page.evaluate(() => window.supple.state.solver), "newton+galerkin");
   await page.keyboard.press("Space");
   await until(page, () => window.supple.state.running === false);
   await page.keyboard.press("Space");

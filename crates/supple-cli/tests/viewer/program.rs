@@ -46,7 +46,7 @@ impl Program {
     /// A cloth whose steps are solved to the last digit, which takes seconds on any machine.
     pub(crate) fn with_long_steps() -> Self {
         let exact = ["--set", "solver.tolerance=1e-15", "--set", "solver.max_iterations=60"];
-        Self::start(&[&["hanging-cloth", "--resolution", "0.25"], &exact[..]].concat())
+        Self::start(&[&["hanging-cloth", "--resolution", "0.4"], &exact[..]].concat())
     }
 
     pub(crate) fn port(&self) -> u16 {

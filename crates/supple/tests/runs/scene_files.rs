@@ -146,7 +146,7 @@ fn a_missing_key_is_refused_at_its_table() {
         (
             "[[collider]]\nname = \"a\"\nshape = \"plane\"\n",
             3,
-            "`collider.shape.plane` needs the key `normal`",
+            "`collider.shape` must be a table, found the string \"plane\"",
         ),
         ("[[pin]]\nbody = \"a\"\nselection = { box = { min = [0, 0, 0] } }\n", 3, "needs the key `max`"),
         ("[[collider]]\nmotion = { keyframes = [\n{ scale = 1 }] }\n", 3, "needs the key `time`"),
