@@ -8,7 +8,7 @@ impl Simulation {
     ///
     /// ```
     /// use supple::{Body, Pin, Scene, Selection, Simulation, Solver, scene::LinearKind};
-    /// let solver = Solver { linear: LinearKind::Schwarz.into(), ..Solver::default() };
+    /// let solver = Solver { linear: Some(LinearKind::Schwarz.into()), ..Solver::default() };
     /// let corner = Pin::hard("cloth", Selection::nearest([[0.5, 0.0, 0.5]]));
     /// let builder = Scene::builder().body(Body::cloth("cloth").vertices([9, 9])).pin(corner);
     /// let scene = builder.solver(solver).build()?;
