@@ -133,7 +133,7 @@ class Scene:
 
     @property
     def solver(self) -> str:
-        """Method and linear solver, such as `newton+cholesky`."""
+        """Method and linear solver, such as `newton+cholesky`; the method alone if the engine chooses the linear solver."""
         return self._native.solver
 
     @property

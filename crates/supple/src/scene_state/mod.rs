@@ -131,7 +131,7 @@ impl SceneState {
         scene.solver.linear.clone_from(&self.solver.linear);
     }
 
-    /// What was chosen, for messages: "newton+galerkin; cloth: baraff-witkin, quadratic bending, self-contact; contact within 0.8 mm".
+    /// What is in use, for messages: "newton+galerkin; cloth: stvk with dihedral bending, self-contact; contact below 1 mm".
     pub(crate) fn choices(&self) -> String {
         let mut said = vec![self.solver.name()];
         for (kind, is_cloth) in [("cloth", true), ("solids", false)] {

@@ -109,7 +109,7 @@ impl Solver {
         self
     }
 
-    /// The linear solver and its options; that of a solver that no system has been chosen for is `cholesky`.
+    /// The linear solver and its options; `cholesky` as long as none is stated or chosen.
     pub fn linear(&self) -> LinearOptions {
         self.linear.clone().unwrap_or_default()
     }
